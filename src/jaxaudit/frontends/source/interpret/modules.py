@@ -83,6 +83,8 @@ class Project:
     """Every file that was asked for; None where there is none."""
     _comments: dict[str, Mapping[int, str]] = field(default_factory=dict)
     _lines: dict[str, list[str]] = field(default_factory=dict)
+    retold: set[str] = field(default_factory=set)
+    """The files that were parsed in older words than theirs, without the names of their types."""
 
     def add_all(self, files: Sequence[SourceFile]) -> None:
         """Parse the audited files."""
@@ -107,7 +109,7 @@ class Project:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return _parsed(file)
+                return _parsed(file, self.retold)
         except SyntaxError as error:
             self._note(_refused(file, error))
         except (ValueError, RecursionError, MemoryError) as error:
@@ -218,7 +220,7 @@ class Project:
         return 0 < line <= len(lines) and lines[line - 1].lstrip().startswith("#")
 
 
-def _parsed(file: SourceFile) -> ast.Module:
+def _parsed(file: SourceFile, retold: set[str]) -> ast.Module:
     """Parse a file, also one with syntax of a newer Python where that can be told in older words."""
     try:
         return ast.parse(file.text, file.path)
@@ -226,6 +228,7 @@ def _parsed(file: SourceFile) -> ast.Module:
         older = older_text(file.text, sys.version_info[:2])
         if older is None:
             raise
+        retold.add(file.path)
         try:
             return ast.parse(older, file.path)
         except SyntaxError:

@@ -108,9 +108,8 @@ def defaults(node: FunctionNode) -> list[ast.expr]:
     return [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
 
 
-def parameters(node: FunctionNode) -> dict[str, ast.arg | None]:
-    """Return all parameters of a function by name, those for types included."""
+def parameters(node: FunctionNode) -> dict[str, ast.arg]:
+    """Return all parameters of a function by name."""
     params = node.args
     every = (*params.posonlyargs, *params.args, *params.kwonlyargs, params.vararg, params.kwarg)
-    types: dict[str, ast.arg | None] = {one.name: None for one in getattr(node, "type_params", ())}
-    return {**types, **{one.arg: one for one in every if one is not None}}
+    return {one.arg: one for one in every if one is not None}

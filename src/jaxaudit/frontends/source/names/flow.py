@@ -32,7 +32,7 @@ def reads_of(module: Module, project: Project) -> tuple[ScopeReads, ...]:
     mentioned = {one.id for one in landmarks(module.tree).loads}
     reflects = further is None or not _REFLECTION.isdisjoint(mentioned)
     known = frozenset(names | (further or set()))
-    whole = Whole(module.path, known, frozenset(names - elsewhere), mains, reflects)
+    whole = Whole(module.path, known, frozenset(names - elsewhere), mains, reflects, module.path in project.retold)
     scope = Scope(whole, module.name, Span(module.path, 1, 0, 1, 0), "module", names, outer={*module.changing})
     run(scope, module.tree.body, State(dict.fromkeys(further or ())))
     scope.close()
@@ -118,13 +118,15 @@ def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
                     read(scope, target, state)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             read_all(scope, (*node.decorator_list, *defaults(node)), state)
-            inner, start = scope.function(node, state)
+            inner, start = scope.typed(node, state)[0].function(node, state)
             run(inner, node.body, start)
             inner.close()
             scope.bind(node.name, state)
         case ast.ClassDef():
-            read_all(scope, (*node.decorator_list, *node.bases, *node.keywords), state)
-            inner, start = scope.class_(node, state)
+            read_all(scope, node.decorator_list, state)
+            typed, known = scope.typed(node, state)
+            read_all(typed, (*node.bases, *node.keywords), known)
+            inner, start = typed.class_(node, known)
             run(inner, node.body, start)
             inner.close()
             scope.bind(node.name, state)

@@ -30,6 +30,8 @@ class Whole:
     """The blocks that do so."""
     reflects: bool
     """Whether names may come from where nobody sees."""
+    retold: bool
+    """Whether names of types are missing from the syntax that was parsed."""
     found: list[ScopeReads] = field(default_factory=list)
 
     def is_program(self, node: ast.Name) -> bool:
@@ -103,11 +105,19 @@ class Scope:
     def class_(self, node: ast.ClassDef, state: State) -> tuple[Scope, State]:
         """Open the scope of a class that is defined here."""
         bound = bound_by(node.body)
-        types = {one.name for one in getattr(node, "type_params", ())}
         self.state = state
-        own = (bound.names | types) - bound.elsewhere
         span = span_of(node, self.whole.path)
-        scope = Scope(self.whole, node.name, span, "class", own, parent=self, caught=self.caught)
+        own = bound.names - bound.elsewhere
+        return Scope(self.whole, node.name, span, "class", own, parent=self, caught=self.caught), State()
+
+    def typed(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> tuple[Scope, State]:
+        """Open the scope around a definition that has its type parameters, which all inside it may read."""
+        types = {one.name for one in getattr(node, "type_params", ())}
+        if not types:
+            return self, state
+        self.state = state
+        span = span_of(node, self.whole.path)
+        scope = Scope(self.whole, node.name, span, "function", types, types, self, types, caught=self.caught)
         return scope, State(dict.fromkeys(types))
 
     def close(self) -> None:
@@ -198,4 +208,5 @@ class Scope:
         """Note a name that may have no value where it is read."""
         path = self.whole.path
         where = span_of(cause, path) if isinstance(cause, ast.stmt) else None
-        self._unbound.append(Unbound(node.id, span_of(node, path), Sure.OPEN if self.caught else sure, why, where))
+        sure = Sure.OPEN if self.caught or self.whole.retold else sure
+        self._unbound.append(Unbound(node.id, span_of(node, path), sure, why, where))
