@@ -195,6 +195,7 @@ class Attributes:
     field = _text("field")
     problem = _text("problem")
     asked = _items("asked")
+    missing = _items("missing")
     where = _span("where")
     given_names = Attribute[frozenset[str] | None]("given", frozenset, None)
     stored = _items("stored")

@@ -180,7 +180,7 @@ def cond(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     operands = given.positional[3:]
     if "operand" in given.keywords:
         operands = (given.keywords["operand"],)
-    if len(given.positional) == 5 and not _callable(second) and _callable(given.positional[4]):
+    if len(given.positional) == 5 and not _callable(first) and _callable(given.positional[4]):
         _, left, first, right, second = given.positional
         return _choose(it, predicate or NONE, [(first, slice(0, 1)), (second, slice(1, 2))], (left, right), span)
     if predicate is None or first is None or second is None:

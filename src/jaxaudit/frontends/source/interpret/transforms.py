@@ -18,7 +18,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     with_leaves,
 )
 from jaxaudit.frontends.source.interpret.staging import captured_values, signature_of, stage, static_leaves
-from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items, unfit
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -192,8 +192,13 @@ def call_inside(it: Interpreter, function: Abstract, given: Arguments, span: Spa
     """Call a function whose body belongs to the open region, without a call op of its own where possible."""
     if isinstance(function, BoundMethod):
         return call_inside(it, function.function, given.prepended(function.receiver), span)
-    if isinstance(function, FunctionValue) and not functions.unfollowable(it, function):
-        return functions.enter(it, function, given)
+    if isinstance(function, FunctionValue):
+        missing, extra = unfit(function.node.args, function.defaults, given)
+        if missing or extra:
+            attrs = {"function": function.name, "missing": missing, "arguments": extra}
+            it.emit("py.misfit", functions.function_span(function), attrs=attrs, results=0)
+        if not functions.unfollowable(it, function):
+            return functions.enter(it, function, given)
     return it.call(function, given, span)
 
 

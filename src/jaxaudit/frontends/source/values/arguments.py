@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -114,6 +114,16 @@ def bind(
         rest_value = None if given.stars is None else _as_leaf(it, given.stars, params.kwarg).value
         bound[params.kwarg.arg] = it.heap.new(DictBox(keywords, rest_value))
     return bound
+
+
+def unfit(params: ast.arguments, defaults: Collection[str], given: Arguments) -> tuple[tuple[str, ...], int]:
+    """Return the parameters that nothing is given for, and how many positional arguments there are too many."""
+    if given.star is not None or given.stars is not None:
+        return (), 0
+    names = [param.arg for param in (*params.posonlyargs, *params.args)]
+    left = (*names[len(given.positional) :], *(param.arg for param in params.kwonlyargs))
+    missing = tuple(name for name in left if name not in given.keywords and name not in defaults)
+    return missing, 0 if params.vararg is not None else max(0, len(given.positional) - len(names))
 
 
 def _missing(it: Interpreter, param: ast.arg, defaults: Mapping[str, Abstract], given: Arguments) -> Abstract:

@@ -1,0 +1,101 @@
+"""The rule `callback-arguments`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.ir.ops import BRANCHES, DERIVATIVES, REPEATED
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved
+
+_CALLING = sorted((REPEATED | DERIVATIVES | BRANCHES | {"jit", "vmap", "pmap", "tree.map"}) - {"py.branch"})
+
+
+class CallbackArguments(Rule):
+    """A function that JAX calls does not take what it is given.
+
+    ## What it does
+    Looks at every function that is handed to `tree.map`, `scan`, `fori_loop`, `while_loop`, `cond`, `vmap`, `jit`,
+    `grad` and their like, and counts: one leaf of each tree, a carry and an element, an index and a state, an argument
+    for each operand.
+
+    ## Why is this bad?
+    The call raises TypeError as soon as it is traced. A tree that was left out of `tree.map`, or one too many, is
+    seen at the function and not where the trees are.
+
+    ## Example
+        updates = jax.tree.map(lambda g, m: g * m, gradients)
+
+    ## Use instead
+        updates = jax.tree.map(lambda g, m: g * m, gradients, momenta)
+
+    ## When it cannot tell
+    When the function is not known, or arguments come by `*` or `**`.
+    """
+
+    summary = "A function that JAX calls takes more or fewer arguments than it is given."
+    may_raise = True
+
+    valid = """
+    ## as many as there are, or any number
+    def fit(a, b, xs):
+        total = jax.tree.map(lambda x, y, scale=1.0: x + scale * y, a, b)
+        first = jax.tree.map(lambda *leaves: leaves[0], a, b)
+        last, _ = jax.lax.scan(lambda carry, x: (carry + x, None), 0.0, xs)
+        return total, first, last, jax.lax.fori_loop(0, 3, lambda i, x: x + i, 0)
+
+    ## an operand for each branch, and a function as a field
+    import dataclasses
+    from typing import Callable
+
+    def add(x, y):
+        return x + y
+
+    @dataclasses.dataclass
+    class Merge:
+        join: Callable = add
+
+        def __call__(self, a, b):
+            return jax.tree.map(self.join, a, b)
+
+    def pick(flag, a, b):
+        return jax.lax.cond(flag, (a, b), lambda both: both[0], b, lambda one: one)
+    """
+    invalid = """
+    ## a tree is missing, and one is too many
+    def fit(a, b, c):
+        total = jax.tree.map(lambda x, y: x + y, a)  #!
+        return total, jax.tree.map(lambda x, y: x + y, a, b, c)  #!
+
+    ## the bodies of loops
+    def run(xs):
+        last, _ = jax.lax.scan(lambda carry: (carry, None), 0.0, xs)  #!
+        return last, jax.lax.fori_loop(0, 3, lambda x: x + 1, 0)  #!
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every function that JAX calls."""
+        for op in program.named(*_CALLING):
+            if not op.library and (not op.spelling or op.spelling.startswith("jax.")):
+                yield from _judge(op)
+
+
+def _judge(op: Op) -> Iterator[Obligation]:
+    misfits = [one for region in op.regions for one in region.ops if one.name == "py.misfit"]
+    if not misfits and op.regions:
+        yield proved(CallbackArguments.name, op.span, "what it calls takes what it is given")
+    for one in misfits:
+        lacks = " and ".join(f"`{name}`" for name in one.missing or ())
+        extra = one.argument_count
+        wrong = f"nothing for {lacks}" if lacks else f"{extra} argument{'s' if extra != 1 else ''} too many"
+        yield Obligation(
+            CallbackArguments.name,
+            op.span,
+            message=f"`{one.qualified}` is given {wrong}",
+            current="the call raises TypeError when it is traced",
+            raises=Raises.TRACING,
+            expected="a function that takes what it is given",
+            steps=(Step(one.span, "the function is defined here"),),
+            suggestion="give what is missing, or take it from the parameters" if lacks else "take them all",
+        )
