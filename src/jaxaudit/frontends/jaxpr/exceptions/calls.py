@@ -40,7 +40,6 @@ def _arguments(facts: Facts, match: re.Match[str]) -> Explanation:
         return Explanation(
             "wrong-number-of-arguments",
             f"`{taker[1]}` calls a function with other arguments than it takes: {first_line(facts.message, 90)}",
-            current="the call stops with an exception",
             expected=_GIVES.get(taker[1], "the function takes what it is called with"),
             suggestion="correct the parameters of the function, or what is given",
             steps=_defined(facts, name),
@@ -51,7 +50,6 @@ def _arguments(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "wrong-number-of-arguments",
         f"`{called}` is called {told}",
-        current="the call stops with an exception",
         expected=f"what `{called}` takes" if not missing else f"a value for {missing[1].replace(chr(39), '`')}",
         suggestion="correct the call, or the parameters of the function",
         steps=_defined(facts, name),

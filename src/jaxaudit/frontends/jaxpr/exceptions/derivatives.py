@@ -107,7 +107,6 @@ def _argnums(facts: Facts, match: re.Match[str]) -> Explanation:
         return Explanation(
             "wrong-argnums",
             "`argnums` is no whole number",
-            current="the call stops with an exception",
             expected="positions of arguments, which count from 0",
             suggestion="give the position, `argnums=0`; a leaf of a tree is picked outside the function",
         )

@@ -33,7 +33,6 @@ def _spec_rank(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "spec-does-not-fit",
         _spec_told(facts.message) or "a PartitionSpec has more entries than the array has axes, or sizes do not divide",
-        current="the call stops with an exception",
         expected="one entry at most for each axis of the array, and sizes that the devices divide",
         suggestion="shorten the spec to the rank of the array, or name another axis; `P()` for a single number",
     )

@@ -11,14 +11,17 @@ from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, f
 from jaxaudit.spans import Span, span_of
 
 _RULE = "module-state-mishandled"
-_CALL = "the call stops with an exception"
+
+_OTHER_VARIABLES = tuple(
+    "ScopeCollectionNotFound ScopeParamNotFoundError ScopeVariableNotFoundError ScopeParamShapeError "
+    "ApplyScopeInvalidVariablesStructureError ModifyScopeVariableError".split()
+)
 
 
 def _state(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         _RULE,
         f"the module is given other variables than it needs: {first_line(facts.message.split(' (http')[0], 120)}",
-        current=_CALL,
         expected="every parameter and collection that the module made in `init`, in the same structure",
         suggestion="pass what `init` gave (`{'params': params, ...}`), for a module of the same configuration",
     )
@@ -29,7 +32,6 @@ def _no_collections(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         _RULE,
         f"`{name}` is given something other than a dict of collections: `params` is to be one of its keys",
-        current=_CALL,
         expected="`{'params': params}`, and further collections beside it",
         suggestion=f"`{name}({{'params': params}}, ...)`, or pass the whole of what `init` gave",
     )
@@ -51,7 +53,6 @@ def _given_key(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         _RULE,
         f"`{facts.call or 'init'}` is given something that is no key for its random numbers",
-        current=_CALL,
         expected="`module.init(key, x)`: the key first, then the inputs",
         suggestion="pass `jax.random.key(0)` as the first argument",
     )
@@ -77,7 +78,6 @@ def _stateless(facts: Facts, match: re.Match[str]) -> Explanation:
         f"{what}, but the function is transformed by `hk.transform`"
         if name
         else f"{what} is transformed by `hk.transform`",
-        current=_CALL,
         expected="`hk.transform_with_state`",
         suggestion="use it, and pass the state on: `out, state = f.apply(params, state, key, x)`",
         span=keeper,
@@ -91,7 +91,6 @@ def _no_key(facts: Facts, match: re.Match[str]) -> Explanation:
         return Explanation(
             _RULE,
             "`apply` of a function with state is called without its state, or with another argument as the key",
-            current=_CALL,
             expected="`apply(params, state, key, x)`, which gives `(out, state)`",
             suggestion="pass the state after the parameters, and keep the new one; without draws the key is None",
             steps=((stateful[1], "the function is transformed with state here"),),
@@ -99,7 +98,6 @@ def _no_key(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         _RULE,
         f"the {match[2]} argument of `{match[1]}` is to be a key",
-        current=_CALL,
         expected="`init(key, x)` and `apply(params, key, x)`",
         suggestion="give the key (None where nothing is drawn), or use `hk.without_apply_rng`",
     )
@@ -246,17 +244,6 @@ any: '(\S+)' with retrieved shape (\([^)]*\)) does not match shape=\[([^\]]*)\]
     ),
     Row(r"RNGs should be of shape \(2,\) or PRNGKey", _given_key, ("InvalidRngError",)),
     Row(r"", _no_collections, ("ApplyScopeInvalidVariablesTypeError",)),
-    Row(
-        r"",
-        _state,
-        (
-            "ScopeCollectionNotFound",
-            "ScopeParamNotFoundError",
-            "ScopeVariableNotFoundError",
-            "ScopeParamShapeError",
-            "ApplyScopeInvalidVariablesStructureError",
-            "ModifyScopeVariableError",
-        ),
-    ),
+    Row(r"", _state, _OTHER_VARIABLES),
     Row(r"equinox\.EquinoxRuntimeError: (.*)", _runtime, ("EquinoxRuntimeError", "EqxRuntimeError")),
 )

@@ -51,7 +51,6 @@ def _rank(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "wrong-axis-mapped",
         f"`vmap` is to map axis {match[1]} of {what}, which has no such axis",
-        current="the call stops with an exception",
         expected="each mapped argument has the axis that `in_axes` names",
         suggestion="use None for arguments that are shared by all, or correct the axis",
     )

@@ -25,7 +25,7 @@ class Explanation:
 
     rule: str
     message: str
-    current: str = ""
+    current: str = "the call stops with an exception"
     expected: str = ""
     suggestion: str = ""
     span: Span | None = None

@@ -41,7 +41,6 @@ def _refused(facts: Facts, name: str, said: str) -> Explanation:
     return Explanation(
         rule,
         f"`{facts.call}` refuses what it is given" + (f": {told}" if told else f", with a bare {name}"),
-        current="the call stops with an exception",
         expected=_EXPECTED[rule],
         suggestion=_CURES[rule],
     )

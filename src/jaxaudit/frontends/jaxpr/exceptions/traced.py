@@ -115,7 +115,6 @@ def _argument(facts: Facts, match: re.Match[str]) -> Explanation:
         return Explanation(
             "invalid-input-type",
             f"`{facts.call}` is given a {kind} as `{path}`, and takes arrays",
-            current="the call stops with an exception",
             expected="arrays, numbers or containers of these",
             suggestion="convert it to an array first, or check the order of the arguments",
         )
@@ -130,7 +129,6 @@ def _argument(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "invalid-input-type",
         f"argument `{path}`{inside} is a {kind}, which a compiled function cannot take as data",
-        current="the call stops with an exception",
         expected="arguments are arrays, numbers or containers of these, or declared static",
         suggestion=cure,
     )
@@ -157,7 +155,6 @@ def _type(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "invalid-input-type",
         f"a value of type `{_short(match[1])}` is given {where}, which needs arrays",
-        current="the call stops with an exception",
         expected="arrays, numbers or containers of these",
         suggestion="convert it with `jnp.asarray`, or keep it out of the transformed function's arguments",
     )

@@ -23,7 +23,6 @@ def _leaves(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "tree-structure-mismatch",
         f"a tree of {match[1]} leaves is put together from {match[2] or 'more'}",
-        current="the call stops with an exception",
         expected="as many leaves as the structure has",
         suggestion="flatten and unflatten with the structure of the same tree; None is no leaf",
     )
