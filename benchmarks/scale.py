@@ -157,7 +157,7 @@ def _audited(
     def taken_in() -> Any:
         return seen_by(read)
 
-    capture = Capture("step", "trace", str(_PROGRAM), 1, str(_PROGRAM), 1)
+    capture = Capture("step", "trace", str(_PROGRAM), 1)
     files = [read_file(Path(shown_name(str(_PROGRAM))).absolute())]
     marked_time, closed = timed(marked, repeat)
     lowering_time, program = timed(lowered, repeat)

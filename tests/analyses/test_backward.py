@@ -4,7 +4,7 @@ from sketch import Sketch
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.solve import solve, solve_domain
-from jaxaudit.analyses.uses import Use, Uses
+from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.ir import Exit
 from jaxaudit.ir.interfaces import given_to, leaves_as
 
@@ -114,7 +114,7 @@ def test_uses_go_from_one_carried_value_to_the_next():
     show(s, loop.results[-1])
     uses = solve(s.program(), {Uses}).get(Uses)
     assert all(uses.of(one) == Use.SHOWN | Use.CARRIED for one in starts)
-    assert not uses.has_effect(loop.results[0])
+    assert not uses.becomes(loop.results[0]) & EFFECTS
 
 
 def test_what_values_are_read_for():

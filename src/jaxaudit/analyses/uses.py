@@ -95,10 +95,6 @@ class Uses:
         """Whether anything reads a value."""
         return bool(self.facts.get(value, 0))
 
-    def has_effect(self, value: Value) -> bool:
-        """Whether anything that is computed from a value makes a difference in the end."""
-        return bool(self.becomes(value) & EFFECTS)
-
 
 class UsesDomain:
     """What values are read for, on some path."""

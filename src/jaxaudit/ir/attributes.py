@@ -110,7 +110,6 @@ class Attributes:
     """The options of a transformation, by keyword."""
     named = _table("named")
     """The values given by keyword to a function that has no row."""
-    is_method_call = _flag("method")
     loss = _flag("loss")
     """Whether a library function is one that gives the error between its arguments."""
     typed = _flag("typed")

@@ -176,7 +176,7 @@ def test_grad_tells_its_arguments_and_its_gradients():
     assert any(inner.attrs.get("backward") for inner in op.regions[0].ops)
 
 
-def test_what_a_library_maps_inside_is_hidden_unless_asked_for():
+def test_what_a_library_maps_inside_is_hidden():
     def main(x):
         return jnp.vectorize(lambda a: a + 1)(x)
 

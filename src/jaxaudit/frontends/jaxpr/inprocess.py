@@ -42,7 +42,7 @@ def trace_call(
     sizes, leaves = named_axes(axes, found, args, kwargs)
     return Reply(
         program=encode_program(replace(lowering.program(), declared=declared_axes(root, names, leaves))),
-        captures=(Capture(found.name, "trace", found.path, found.line, place.path, place.line),),
+        captures=(Capture(found.name, "trace", found.path, found.line),),
         files=files,
         axes=sizes,
         arguments=leaves,

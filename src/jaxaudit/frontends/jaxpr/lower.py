@@ -24,12 +24,9 @@ from jaxaudit.ir.collector import collector_paused
 from jaxaudit.spans import Span
 
 
-def install_markers(*, library: bool = False) -> None:
-    """Patch JAX's transformations so that jaxprs tell their boundaries; call it before importing the user's module.
-
-    What libraries do inside themselves stays unmarked, unless `library` asks for it.
-    """
-    patches.install(library=library)
+def install_markers() -> None:
+    """Patch JAX's transformations so that jaxprs tell their boundaries; call it before importing the user's module."""
+    patches.install()
 
 
 def uninstall_markers() -> None:

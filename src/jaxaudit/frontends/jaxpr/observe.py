@@ -149,14 +149,15 @@ class Observer:
                 first[0] = False
             return result
 
-        jitted = original(_dressed(probe, fun), *rest, **options)
+        jitted = original(functools.update_wrapper(probe, fun), *rest, **options)
         return Counted(jitted, self._steps) if self._steps else jitted
 
     def _traced(
         self, site: Site, fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any], jitted: Any, *, new: bool
     ) -> None:
         """Note a trace: the first one to be read, each further one with its cause."""
-        with _quiet_errors():
+        # A fault of ours must not end the user's script: what could not be noted is missing from the report.
+        with contextlib.suppress(Exception):
             seen = arguments.signature(fun, args, kwargs)
             call = caller()
             if site.signatures:
@@ -229,7 +230,7 @@ class Observer:
             finally:
                 _DEPTH.reset(before)
 
-        return _dressed(call, made)
+        return functools.update_wrapper(call, made)
 
     def _called(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         """Watch a transformation that runs at once: `jax.lax.scan(f, init, xs)`."""
@@ -255,7 +256,7 @@ class Observer:
     def _keep(self, site: Site, made: Callable[..., Any], fun: Any, args: Any, kwargs: Any) -> None:
         """Keep what the program of a call outside `jit` can be read from later."""
         if not self._replaying:
-            with _quiet_errors():
+            with contextlib.suppress(Exception):
                 self._note_call(site, made, fun, args, kwargs)
 
     def _note_call(self, site: Site, made: Callable[..., Any], fun: Any, args: Any, kwargs: Any) -> None:
@@ -318,18 +319,6 @@ def _leaf_names(fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tup
         for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]
         if arguments.is_array(leaf)
     )
-
-
-def _dressed(wrapper: Callable[..., Any], fun: Any) -> Callable[..., Any]:
-    """Make a wrapper look like the function inside it, as far as that has a name and a signature."""
-    return functools.update_wrapper(wrapper, fun)
-
-
-@contextlib.contextmanager
-def _quiet_errors() -> Iterator[None]:
-    """Keep a fault of ours from ending the user's script: what could not be noted is missing from the report."""
-    with contextlib.suppress(Exception):
-        yield
 
 
 @contextlib.contextmanager

@@ -52,22 +52,12 @@ def _paths(tree: Any) -> list[str]:
 
 Patch = Callable[..., Any]
 
-_WRAPPING = {
-    "vmap": "vmap",
-    "pmap": "pmap",
-    "grad": "grad",
-    "value_and_grad": "value_and_grad",
-    "jacfwd": "jacfwd",
-    "jacrev": "jacrev",
-    "jacobian": "jacrev",
-    "hessian": "hessian",
-    "checkpoint": "checkpoint",
-    "remat": "checkpoint",
-    "shard_map": "shard_map",
-}
+_WRAPPING = "vmap pmap grad value_and_grad jacfwd jacrev jacobian hessian checkpoint remat shard_map".split()
 """Functions of `jax` that take a function and give one back."""
 
-_IMMEDIATE = {"vjp": "vjp", "jvp": "jvp", "linearize": "linearize"}
+_SAME_AS = {"jacobian": "jacrev", "remat": "checkpoint"}
+
+_IMMEDIATE = ("vjp", "jvp", "linearize")
 """Functions of `jax` that take a function and its arguments."""
 
 _CONTROL_FLOW = ("scan", "while_loop", "fori_loop", "cond", "switch", "map", "associative_scan")
@@ -80,21 +70,19 @@ A checkpointed function is not wrapped: JAX traces it once for many calls, which
 """
 
 _replaced: list[tuple[Any, str, Any, Any]] = []
-_options = {"library": False}
 
 
-def install(*, library: bool = False) -> None:
-    """Patch JAX and what was imported from it already; with `library`, mark what libraries do inside as well."""
-    _options["library"] = library
+def install() -> None:
+    """Patch JAX and what was imported from it already; what libraries do inside themselves stays unmarked."""
     if _replaced:
         return
     # JAX hands out jaxprs that it traced before, and those have no markers.
     compat.jax.clear_caches()
-    for name, kind in _WRAPPING.items():
+    for name in _WRAPPING:
         if hasattr(compat.jax, name):
-            _replace(compat.jax, name, _wrapping(kind, getattr(compat.jax, name)))
-    for name, kind in _IMMEDIATE.items():
-        _replace(compat.jax, name, _immediate(kind, getattr(compat.jax, name)))
+            _replace(compat.jax, name, _wrapping(_SAME_AS.get(name, name), getattr(compat.jax, name)))
+    for name in _IMMEDIATE:
+        _replace(compat.jax, name, _immediate(name, getattr(compat.jax, name)))
     for name in _CONTROL_FLOW:
         _replace(compat.lax, name, _control_flow(name, getattr(compat.lax, name)))
     for kind in ("custom_jvp", "custom_vjp"):
@@ -138,7 +126,7 @@ def _record(kind: str, function: Any, options: Mapping[str, Any]) -> Record | No
     if not compat.is_recording():
         return None
     caller, span = call_site()
-    if span is None or (caller != USER and not _options["library"]):
+    if span is None or caller != USER:
         return None
     return RECORDS.new(kind, name_of(function), options, span)
 
@@ -215,8 +203,6 @@ def _left(out: Any, record: Record) -> Any:
 
 def _immediate(kind: str, original: Any) -> Patch:
     def transformation(function: Any, *args: Any, **options: Any) -> Any:
-        if not compat.is_recording():
-            return original(function, *args, **options)
         record = _record(kind, function, options)
         if record is None:
             return original(function, *args, **options)

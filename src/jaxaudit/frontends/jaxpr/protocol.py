@@ -106,10 +106,6 @@ class Capture:
     path: str
     line: int
     """Where it was transformed."""
-    call_path: str
-    call_line: int
-    calls_traced: int = 1
-    equations: int = 0
     skipped: str = ""
     """Why its program could not be read; empty when it could."""
 

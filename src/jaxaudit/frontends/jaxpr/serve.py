@@ -155,18 +155,7 @@ def _names(site: Site) -> tuple[str, ...]:
 
 
 def _capture(site: Site, skipped: str) -> Capture:
-    call = site.call or site.made
-    return Capture(
-        site.name,
-        site.transform,
-        site.made.path,
-        site.made.line,
-        call.path,
-        call.line,
-        max(len(site.signatures), 1),
-        len(site.closed.jaxpr.eqns) if site.closed is not None else 0,
-        skipped,
-    )
+    return Capture(site.name, site.transform, site.made.path, site.made.line, skipped)
 
 
 def _stop_after(seconds: float) -> None:

@@ -74,10 +74,9 @@ def _trace(request: Request, path: str, expression: str, watch: Watch) -> Reply:
     watch.stop()
     lowering = Lowering()
     root = lowering.add(closed, name=found.name, path=file, line=found.line, arg_names=names)
-    count = len(closed.jaxpr.eqns) if hasattr(closed, "jaxpr") else len(closed.eqns)
     return Reply(
         program=encode_program(replace(lowering.program(), declared=declared_axes(root, names, inputs.axes))),
-        captures=(Capture(found.name, "trace", file, found.line, file, found.line, equations=count),),
+        captures=(Capture(found.name, "trace", file, found.line),),
         files=_files(file),
         axes=inputs.sizes,
         arguments=inputs.axes,
