@@ -6,7 +6,7 @@ there decides. Nothing else lowers a verdict for what somebody may have meant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import PurePosixPath
@@ -218,7 +218,7 @@ def based(rule: type[Rule], obligations: Iterable[Obligation], facts: Facts) -> 
         return found
     violated = [one for one in found if one.verdict is Verdict.VIOLATED]
     lines = _lines_with_assumptions(facts)
-    assumed = [one for one in violated if not lines.isdisjoint(_lines(one.span))]
+    assumed = [one for one in violated if _meets(one.span, lines)]
     if assumed:
         _mark(rule, assumed, facts, without_fields, Basis.ASSUMED)
     issues = [one for one in violated if _is_issue(one) and one.basis is not Basis.ASSUMED]
@@ -245,6 +245,10 @@ def _mark(
         one.basis = one.basis if (one.span, one.severity) in sure else basis
 
 
+Lines = Mapping[str, Set[int]]
+"""Lines of files, by path."""
+
+
 def _is_issue(one: Obligation) -> bool:
     return one.verdict is Verdict.VIOLATED and one.severity is not Severity.WARNING
 
@@ -261,27 +265,34 @@ def _may_rest_on_words(facts: Facts, issues: Iterable[Obligation]) -> bool:
 
 def _roots_at(facts: Facts, violated: Iterable[Obligation]) -> Sequence[Region]:
     """Return the roots that run the lines of some violations, in order."""
-    lines = {line for one in violated for line in _lines(one.span)}
-    places = facts.places.region_of
-    found = roots_around(facts, {places[op] for op in facts.program.walk() if not lines.isdisjoint(_lines(op.span))})
+    lines, places = _lines(one.span for one in violated), facts.places.region_of
+    found = roots_around(facts, {places[op] for op in facts.program.walk() if _meets(op.span, lines)})
     return [root.region for root in facts.program.roots if root.region in found]
 
 
 @remembered
-def _lines_with_assumptions(facts: Facts) -> frozenset[tuple[str, int]]:
+def _lines_with_assumptions(facts: Facts) -> Lines:
     """Return the lines that fields of objects from outside reach, of which something is assumed.
 
     Places would be too few: a comment has one of its own.
     """
     if not facts.program.fields:
-        return frozenset()
+        return {}
     behind = reached(facts.flow, facts.program.fields)
-    touched = (op for op in facts.program.walk() if not behind.isdisjoint((*op.operands, *op.results)))
-    return frozenset(line for op in touched for line in _lines(op.span))
+    ops = facts.program.walk()
+    return _lines({op.span for op in ops if not (behind.isdisjoint(op.operands) and behind.isdisjoint(op.results))})
 
 
-def _lines(span: Span) -> Iterator[tuple[str, int]]:
-    return ((span.path, line) for line in range(span.line, span.end_line + 1))
+def _lines(spans: Iterable[Span]) -> Lines:
+    found: dict[str, set[int]] = {}
+    for span in spans:
+        found.setdefault(span.path, set()).update(range(span.line, span.end_line + 1))
+    return found
+
+
+def _meets(span: Span, lines: Lines) -> bool:
+    own = lines.get(span.path)
+    return own is not None and not own.isdisjoint(range(span.line, span.end_line + 1))
 
 
 @remembered
