@@ -7,11 +7,11 @@ may still be equal; `differ` says so only where no sizes could make them so. `UN
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import gcd
 
 from jaxaudit.analyses.labels import Labels
+from jaxaudit.ir.record import entity, record
 
 _MOST_TERMS = 12
 """Longer polynomials are given up: nobody writes such a size on purpose."""
@@ -20,7 +20,7 @@ _MOST_TERMS = 12
 _MOST_LABELS = 16
 
 
-@dataclass(frozen=True)
+@entity
 class Atom:
     """Something that multiplies: a variable, or a quotient or remainder that does not come out even."""
 
@@ -45,7 +45,7 @@ Monomial = tuple[Atom, ...]
 Terms = tuple[tuple[Monomial, int], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Dim:
     """A polynomial in normal form; `terms` is None for a size nothing is known of.
 
@@ -55,7 +55,7 @@ class Dim:
     terms: Terms | None
     labels: Labels = frozenset()
 
-    @cached_property
+    @property
     def constant(self) -> int | None:
         """The number this dim is, if it is one."""
         if self.terms is None:

@@ -7,10 +7,10 @@ and `leaves_as` answer both questions for any op; analyses follow values across 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, MOVING
+from jaxaudit.ir.record import record
 from jaxaudit.ir.types import Exit, Op, Region
 from jaxaudit.ir.values import Value
 
@@ -29,7 +29,7 @@ class Carried(NamedTuple):
     """Where the region gives the next one, and the loop the last one, among their results."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop of Python or JAX: its body runs again and again."""
 
@@ -102,7 +102,7 @@ class Loop:
         return self.op.name == "while" and len(self.op.regions) > 1 and region is self.op.regions[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mapped:
     """An op whose region runs for every element of an axis, or for every leaf of a tree."""
 
@@ -146,7 +146,7 @@ class Mapped:
         return [pair for position, pair in pairs if position not in whole]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """An op whose region runs once: a call of a function, or of a transformed one."""
 
@@ -173,7 +173,7 @@ class Call:
         return results[position] if position < len(results) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Branch:
     """An op of which one region runs."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.frames import Env
@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.values.heap import Box, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.structure import materialise, merge, merge_boxes, options, same
 from jaxaudit.ir import Exit, Region, Value
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _WEAKEST_FIRST = (Exit.CONTINUE, Exit.BREAK, Exit.RAISE, Exit.RETURN)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arm:
     """One way to go on."""
 
@@ -30,7 +31,7 @@ class Arm:
     """What the condition says of variables on this way: after `if x is None`, `x` is None."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Outcome:
     region: Region
     env: Env
@@ -156,6 +157,10 @@ class _Merger:
     def column(self, values: Sequence[Abstract]) -> Leaf:
         parts: list[Value] = []
         for value, outcome in zip(values, self.falling, strict=True):
+            if isinstance(value, Leaf):
+                # By far the most frequent case: nothing is read or emitted.
+                parts.append(value.value)
+                continue
             self.it.restore(outcome.reads)
             with self.it.builder.reopened(outcome.region):
                 parts.append(materialise(self.it, value, self.span))
