@@ -89,6 +89,8 @@ class RangesDomain:
         self.known = known_of(program, solved.get(Shapes))
         self.mutated = mutated_values(program) if program.front_end != "jaxpr" else frozenset()
         self._guards: list[tuple[Op, Mapping[Value, Bound]]] = []
+        self._guarded: tuple[Read[Range], Read[Range]] | None = None
+        """The last reader that was asked for, and the one that minds the guards, until these change."""
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
 
     @property
@@ -117,6 +119,7 @@ class RangesDomain:
         made = regions.enter(op, region, guarded, turn, self.known)
         if op.name in BRANCHES:
             self._guards.append((op, regions.branch_bounds(op, region, guarded, self.known)))
+            self._guarded = None
         return [self._typed(value, one) for value, one in zip(region.params, made, strict=True)]
 
     def leave(self, op: Op, read: Read[Range]) -> Sequence[Range | None]:
@@ -132,10 +135,16 @@ class RangesDomain:
     def _leave_branch(self, op: Op) -> None:
         if self._guards and self._guards[-1][0] is op:
             self._guards.pop()
+            self._guarded = None
 
     def _reader(self, read: Read[Range]) -> Read[Range]:
         """Read values as they are where the program stands: in a branch, its condition holds."""
-        guards = [bounds for _, bounds in self._guards if bounds] if self._guards else ()
+        if self._guarded is None or self._guarded[0] is not read:
+            self._guarded = (read, self._minding_guards(read))
+        return self._guarded[1]
+
+    def _minding_guards(self, read: Read[Range]) -> Read[Range]:
+        guards = [bounds for _, bounds in self._guards if bounds]
         if not guards:
             return read
 

@@ -21,14 +21,15 @@ class Known:
 
     types: Mapping[Value, ArrayType]
     shapes: Shapes
+    dtypes: Mapping[Value, str]
+    """The dtype of each value of which one is known; exact where JAX told it."""
     makers: Mapping[Value, Op]
     inputs: frozenset[Value]
     """The parameters of roots: ordinary numbers."""
 
     def dtype(self, value: Value) -> str | None:
-        """Return the dtype of a value; exact where JAX told it."""
-        exact = self.types.get(value)
-        return exact.dtype if exact is not None else self.shapes.of(value).dtype
+        """Return the dtype of a value, where it is known."""
+        return self.dtypes.get(value)
 
     def sizes(self, value: Value) -> tuple[int | None, ...] | None:
         """Return the sizes of a value's axes, each None where it is not known; None where even the rank is not."""
@@ -47,7 +48,9 @@ class Known:
 def known_of(program: Program, shapes: Shapes) -> Known:
     """Gather what is known of a program's values."""
     inputs = frozenset(value for root in program.roots for value in root.region.params)
-    return Known(program.types, shapes, program.makers, inputs)
+    dtypes = {value: fact.dtype for value, fact in shapes.facts.items() if fact.dtype is not None}
+    dtypes.update((value, exact.dtype) for value, exact in program.types.items())
+    return Known(program.types, shapes, dtypes, program.makers, inputs)
 
 
 @dataclass(slots=True)
@@ -75,7 +78,7 @@ class Look:
         """Return the range of an argument: a value, a constant, or a list of these."""
         if isinstance(argument, Value):
             return self.read(argument)
-        if isinstance(argument, bool | int | float):
+        if isinstance(argument, (bool, int, float)):
             return _number(argument)
         if isinstance(argument, Symbol):
             return exactly(_SYMBOLS[name]) if (name := argument.rpartition(".")[2]) in _SYMBOLS else ANY
@@ -110,7 +113,7 @@ class Look:
         """Return the sizes of an argument's axes."""
         if isinstance(argument, Value):
             return self.known.sizes(argument)
-        return () if isinstance(argument, bool | int | float) else None
+        return () if isinstance(argument, (bool, int, float)) else None
 
     def dtype(self, argument: Argument) -> str | None:
         """Return the dtype of an argument."""
