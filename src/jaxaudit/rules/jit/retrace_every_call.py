@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
@@ -116,18 +115,17 @@ class RetraceEveryCall(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""
-        flow = facts.flow
         for visit in facts.get(TracingFacts).of("jit", "pmap"):
             loops = [op for op in visit.stack if op.name in ("py.loop", "py.while")] if visit.stage is None else []
             if any(map(_repeats, loops)):
-                yield _judge(visit, loops, flow)
+                yield _judge(visit, loops, facts)
 
 
 def _repeats(loop: Op) -> bool:
     return loop.trips is None or loop.trips > _FEW
 
 
-def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
+def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     op, loop = visit.op, loops[-1]
     function = op.qualified.replace("<lambda>", "lambda") or "the function"
     made = op.wrapper_id
@@ -144,10 +142,10 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
             return unknown(RetraceEveryCall.name, op.span, reason)
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
         return _violation(op, anew[-1], text, "make the function once, before the loop")
-    found = _changing(visit, loop, flow, f"so `{function}` is compiled again") if _repeats(loop) else None
+    found = _changing(visit, loop, facts, f"so `{function}` is compiled again") if _repeats(loop) else None
     if found is not None:
         return _violation(op, loop, *found)
-    blank = next(_unknown(visit, loop, flow), None) if _repeats(loop) else None
+    blank = next(_unknown(visit, loop, facts), None) if _repeats(loop) else None
     if blank is not None:
         reason = f"whether {named(blank, 'an argument')} keeps its shape from turn to turn is not known"
         return unknown(RetraceEveryCall.name, op.span, reason)
@@ -155,23 +153,24 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
     return proved(RetraceEveryCall.name, op.span, reason)
 
 
-def _unknown(visit: Visit, loop: Op, flow: Flow) -> Iterator[Value]:
+def _unknown(visit: Visit, loop: Op, facts: Facts) -> Iterator[Value]:
     """Return the arguments that each turn makes or gets, and of which nothing is known."""
     given = [value for value in (*visit.op.operands, *(visit.op.structure or ())) if isinstance(value, Value)]
     open_for = [value for value in given if visit.of(value).kind is Kind.UNKNOWN]
-    renewed = _of_turn(loop, flow) if open_for else set()
+    renewed = facts.memo(_of_turn, loop) if open_for else set()
     yield from (value for value in open_for if value in renewed)
 
 
-def _changing(visit: Visit, loop: Op, flow: Flow, effect: str) -> tuple[str, str] | None:
+def _changing(visit: Visit, loop: Op, facts: Facts, effect: str) -> tuple[str, str] | None:
     """Return which argument makes `jit` compile again in every turn, and what to do about it."""
-    op, start, longer = visit.op, entered(loop)[0], grown(Loop(loop), flow)
+    op, start, flow = visit.op, entered(loop)[0], facts.flow
+    longer = grown(Loop(loop), flow)
     for value, static in zip(op.operands, op.static or (), strict=False):
         fact, name = visit.of(value), named(value, "an argument")
         if static is True and fact.turn and value.id > start:
             what = f"the static argument {named(value, '')}".rstrip()
             return f"{what} differs in every turn, {effect}", "leave the argument traced, or scan over it"
-        if static is False and fact.varies and value.id > start and value in _of_turn(loop, flow):
+        if static is False and fact.varies and value.id > start and value in facts.memo(_of_turn, loop):
             return f"the shape of {name} differs from turn to turn, {effect} and again", "pad to a fixed size"
         if static is False and longer and is_longer(value, longer, flow):
             advice = "give it its final size at once and write into it, or pad it"
@@ -183,12 +182,12 @@ def _changing(visit: Visit, loop: Op, flow: Flow, effect: str) -> tuple[str, str
     return None
 
 
-def _of_turn(loop: Op, flow: Flow) -> set[Value]:
+def _of_turn(facts: Facts, loop: Op) -> set[Value]:
     """Return what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
     seeds = [param for region in loop.regions for param in region.params]
     fetches = [op for region in loop.regions for op in region.walk() if _fetches(op)]
-    seeds += [value for op in fetches for around in flow.around(op, loop) for value in around.results]
-    return reached(flow, seeds)
+    seeds += [value for op in fetches for around in facts.flow.around(op, loop) for value in around.results]
+    return reached(facts.flow, seeds)
 
 
 def _fetches(op: Op) -> bool:

@@ -24,10 +24,9 @@ def ancestry(cls: ClassValue) -> Iterator[ClassValue]:
 
 def find_in_class(cls: ClassValue, name: str) -> Abstract | None:
     """Return a member of a class or of its bases of the audited code."""
-    for current in ancestry(cls):
-        if name in current.namespace:
-            return current.namespace[name]
-    return None
+    if name in cls.namespace:
+        return cls.namespace[name]
+    return next((one.namespace[name] for one in ancestry(cls) if name in one.namespace), None)
 
 
 def library_bases(cls: ClassValue) -> Iterator[str]:

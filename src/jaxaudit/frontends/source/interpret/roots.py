@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.interpret import functions, protocols, transforms
 from jaxaudit.frontends.source.interpret.staging import unbound
-from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
 from jaxaudit.frontends.source.values.annotations import annotated_value, instance
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, PartialValue, Transformed
@@ -40,7 +41,7 @@ def callers_in_bases(function: FunctionValue) -> list[FunctionValue]:
         for name, member in base.namespace.items()
         if name not in owner.namespace
     ]
-    return [one for _, one in members if one is not None and _calls_own(one, function.name)]
+    return [one for _, one in members if one is not None and function.name in _own_names(one.node)]
 
 
 def _innermost(member: Abstract) -> FunctionValue | None:
@@ -49,11 +50,12 @@ def _innermost(member: Abstract) -> FunctionValue | None:
     return member if isinstance(member, FunctionValue) else None
 
 
-def _calls_own(method: FunctionValue, name: str) -> bool:
-    """Whether a method reads another one of its own object."""
-    receiver = next((param.arg for param in (*method.node.args.posonlyargs, *method.node.args.args)), "")
-    found = (node for node in walk(method.node) if isinstance(node, ast.Attribute) and node.attr == name)
-    return any(isinstance(node.value, ast.Name) and node.value.id == receiver for node in found)
+@lru_cache(maxsize=16_384)
+def _own_names(method: FunctionNode) -> frozenset[str]:
+    """Return the attributes of its own object that a method speaks of."""
+    receiver = next((param.arg for param in (*method.args.posonlyargs, *method.args.args)), "")
+    found = [node for node in walk(method) if isinstance(node, ast.Attribute)]
+    return frozenset([one.attr for one in found if isinstance(one.value, ast.Name) and one.value.id == receiver])
 
 
 def interpret_root(it: Interpreter, function: FunctionValue, owner: ClassValue | None = None) -> None:
