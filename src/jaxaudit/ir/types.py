@@ -63,7 +63,7 @@ class Op(Attributes):
         # Everybody asks for these two, so they are no attributes that are looked up.
         named = self.attrs.get("function")
         self.qualified = named if isinstance(named, str) else ""
-        self.function = canonical(self.name, self.qualified)
+        self.function = canonical(self.name, self.qualified) if self.qualified else ""
 
     @property
     def result(self) -> Value:

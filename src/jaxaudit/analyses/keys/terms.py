@@ -280,7 +280,7 @@ def covers(steps: Steps, base: Term) -> bool:
 
 def root(term: Term) -> Term:
     """Return the key that a term is a row, a part or another arrangement of."""
-    while isinstance(term, Row | Part | Each | View | Repeat):
+    while isinstance(term, (Row, Part, Each, View, Repeat)):
         term = term.base
     return term
 
@@ -327,7 +327,7 @@ def rows_behind(terms: Iterable[Term]) -> dict[Op, set[Constant | None]]:
 
 def is_single(term: Term) -> bool:
     """Whether a term is one key for sure, not an array of keys."""
-    return isinstance(term, Seed | Fold) or (isinstance(term, Row) and isinstance(term.base, Split))
+    return isinstance(term, (Seed, Fold)) or (isinstance(term, Row) and isinstance(term.base, Split))
 
 
 def alternatives(terms: Terms, term: Term) -> tuple[Term, ...]:

@@ -185,7 +185,7 @@ class Turns:
 
 def _gives_key(use: Use) -> bool:
     """Whether something that is a key for sure is given away, or may be spent."""
-    return use.how is not How.FOLD and isinstance(root(use.term), Split | Seed | Fold)
+    return use.how is not How.FOLD and isinstance(root(use.term), (Split, Seed, Fold))
 
 
 def _is_part(term: Term, use: Use) -> bool:

@@ -166,7 +166,7 @@ class Collector:
         """Return a key of one turn as what it is outside: a row of the array in which all turns are collected."""
         if term in collected:
             return self.terms.make(Each, collected[term])
-        if isinstance(term, Row | Part | View | Each) and (base := self._rows(term.base, collected)) is not None:
+        if isinstance(term, (Row, Part, View, Each)) and (base := self._rows(term.base, collected)) is not None:
             return self._on(term, base)
         return None
 

@@ -30,7 +30,7 @@ def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
     """Return the fact of an argument: a value's own, or that of a constant or structure."""
     if isinstance(argument, Value):
         return read(argument)
-    if isinstance(argument, bool | int | float | complex):
+    if isinstance(argument, (bool, int, float, complex)):
         return NUMBER
     if isinstance(argument, Mapping):
         return _together([fact_of(part, read) for part in argument.values()])
@@ -71,7 +71,7 @@ class TransferTable:
 
     def _single(self, name: str) -> One:
         special: dict[str, One] = {
-            "py.const": lambda op, read: NUMBER if isinstance(op.constant, bool | int | float | complex) else STATIC,
+            "py.const": lambda op, read: NUMBER if isinstance(op.constant, (bool, int, float, complex)) else STATIC,
             "py.global": _global,
             "py.attr": self._attribute,
             "py.item": self._item,
@@ -361,7 +361,7 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
     if op.function not in EQUALITIES | {"add"} or any(one.what == "array" for one in operands):
         return False
     others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
-    return not any(isinstance(argument, bool | int | float | complex) for argument in others)
+    return not any(isinstance(argument, (bool, int, float, complex)) for argument in others)
 
 
 def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:

@@ -38,7 +38,7 @@ def operands(look: Look) -> list[ShapeFact]:
     if not look.op.arguments:
         return [look.read(value) for value in look.op.operands]
     kept = [value for name, value in look.op.arguments.items() if name not in NOT_OPERANDS and value is not None]
-    return [array_like(look.of(value)) for value in kept if not isinstance(value, str | bytes)]
+    return [array_like(look.of(value)) for value in kept if not isinstance(value, (str, bytes))]
 
 
 def _map(look: Look) -> ShapeFact:
@@ -68,7 +68,7 @@ def _joins_sequences(look: Look) -> bool:
 
 def _is_text(look: Look) -> bool:
     """Whether an operand is text, or some object of a library: `string.ascii_lowercase + ...`."""
-    return any(isinstance(value, str | bytes) for value in look.op.arguments.values())
+    return any(isinstance(value, (str, bytes)) for value in look.op.arguments.values())
 
 
 def _python(look: Look) -> ShapeFact | None:

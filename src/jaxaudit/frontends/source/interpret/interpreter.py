@@ -100,11 +100,10 @@ class Interpreter:
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
         """Return the place of a node in the file being interpreted."""
         # Most nodes are met again and again, so the place is kept where the node keeps what else is known of it.
-        try:
-            return node.span  # type: ignore[union-attr]
-        except AttributeError:
-            node.span = found = span_of(node, self.frame.module.path)  # type: ignore[union-attr]
-            return found
+        found = node.__dict__.get("span")
+        if found is None:
+            found = node.__dict__["span"] = span_of(node, self.frame.module.path)
+        return found
 
     def emit(
         self,

@@ -25,7 +25,7 @@ _GRIDS = frozenset("r_ c_ mgrid ogrid s_ index_exp".split())
 
 def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstract:
     """Return `base[index]`."""
-    if isinstance(base, TupleValue | Record):
+    if isinstance(base, (TupleValue, Record)):
         known = _pick(base.items, index)
         if known is not None:
             return TupleValue(known) if isinstance(known, tuple) else known
@@ -47,7 +47,7 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
         return PartialValue(base, index.items if isinstance(index, TupleValue) else (index,), {})
     elif isinstance(base, Library) and base.name.rpartition(".")[2] in _GRIDS:
         return it.call(base, Arguments(index.items if isinstance(index, TupleValue) else (index,)), span)
-    elif isinstance(base, Library | ClassValue):
+    elif isinstance(base, (Library, ClassValue)):
         # `list[int]`, `Float[Array, "b"]`: an annotation used as a value.
         return base
     return item(it, base, index, span)

@@ -103,7 +103,7 @@ def _is_unread(scope: Scope, target: ast.expr, node: ast.stmt) -> bool:
 def _names(target: ast.expr) -> Iterator[ast.Name]:
     if isinstance(target, ast.Name):
         yield target
-    elif isinstance(target, ast.Tuple | ast.List):
+    elif isinstance(target, (ast.Tuple, ast.List)):
         for item in target.elts:
             yield from _names(item)
 
@@ -127,7 +127,7 @@ def _alike(it: Interpreter, value: Abstract, made: ast.expr) -> tuple[str, ...]:
 
 def _class_of(it: Interpreter, value: Abstract) -> ClassValue | None:
     held = it.heap[value] if isinstance(value, Ref) else value
-    return held.cls if isinstance(held, Record | ObjectBox) else None
+    return held.cls if isinstance(held, (Record, ObjectBox)) else None
 
 
 def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subscript]:
@@ -135,7 +135,7 @@ def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subs
     mentioned = [it.frame.env.get(name) for name in names_in(made)]
     own = [one.node for one in mentioned if isinstance(one, FunctionValue) and one.frame is it.frame]
     for one in (inner for node in (made, *own) for inner in walk(node)):
-        if isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Load):
+        if isinstance(one, (ast.Attribute, ast.Subscript)) and isinstance(one.ctx, ast.Load):
             yield one
 
 
@@ -143,7 +143,7 @@ def held(it: Interpreter, node: ast.expr) -> Abstract | None:
     """Return what a part of an object holds, without reading it; None where that is not known."""
     if isinstance(node, ast.Name):
         return it.frame.env.get(node.id)
-    if not isinstance(node, ast.Attribute | ast.Subscript):
+    if not isinstance(node, (ast.Attribute, ast.Subscript)):
         return None
     base = held(it, node.value)
     if isinstance(base, Leaf):
@@ -190,11 +190,11 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     """Whether a body does nothing of its own: it raises, passes, or returns a constant or one name."""
     if isinstance(node, ast.Lambda):
-        return isinstance(node.body, ast.Constant | ast.Name | ast.Attribute)
+        return isinstance(node.body, (ast.Constant, ast.Name, ast.Attribute))
     body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
     if len(body) > 1:
         return False
-    return not body or isinstance(body[0], ast.Raise | ast.Pass) or _returns_plainly(body[0])
+    return not body or isinstance(body[0], (ast.Raise, ast.Pass)) or _returns_plainly(body[0])
 
 
 def _returns_plainly(node: ast.stmt) -> bool:
@@ -249,7 +249,7 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
 def _written_in(callee: Abstract) -> tuple[FunctionValue | None, int]:
     """Return the function of the audited code behind a callee, and how many of its parameters are bound already."""
     bound = 0
-    while isinstance(callee, Transformed | PartialValue | BoundMethod):
+    while isinstance(callee, (Transformed, PartialValue, BoundMethod)):
         if isinstance(callee, PartialValue):
             bound += len(callee.args)
         elif isinstance(callee, BoundMethod):

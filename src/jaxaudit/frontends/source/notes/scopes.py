@@ -79,13 +79,13 @@ def _index(scope: Scope, body: list[ast.stmt]) -> None:
         if isinstance(node, _INNER):
             scope.shared.update(_free(node))
             continue
-        if isinstance(node, ast.Global | ast.Nonlocal):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
             scope.shared.update(node.names)
         elif isinstance(node, ast.Name):
             scope.reflects |= node.id in _REFLECTION
         elif guarded and isinstance(node, ast.stmt):
             scope.guarded.add(node)
-        tried = node.body if isinstance(node, ast.Try | ast.TryStar) and node.handlers else ()
+        tried = node.body if isinstance(node, (ast.Try, ast.TryStar)) and node.handlers else ()
         guarded |= isinstance(node, ast.With) and any(
             word in ast.unparse(item.context_expr) for item in node.items for word in _EXPECTS
         )
@@ -113,7 +113,7 @@ def _free(node: ast.AST) -> frozenset[str]:
             continue
         elif isinstance(current, ast.arg):
             bound.add(current.arg)
-        elif isinstance(current, ast.Global | ast.Nonlocal):
+        elif isinstance(current, (ast.Global, ast.Nonlocal)):
             given.update(current.names)
         pending += children(current)
     if isinstance(node, ast.ClassDef):
@@ -126,7 +126,7 @@ def _read_at_once(node: ast.AST) -> set[str]:
     inside: list[ast.AST] = []
     if isinstance(node, ast.Lambda):
         inside = [node.body]
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         inside = list(node.body)
     outside = [part for part in children(node) if not any(part is one for one in inside)]
     return {name for part in outside for name in names_in(part)}

@@ -78,7 +78,7 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
 
 def known_items(it: Interpreter, value: Abstract) -> tuple[Abstract, ...] | None:
     """Return the items of a sequence that is known item by item; None for any other value."""
-    if isinstance(value, TupleValue | Record):
+    if isinstance(value, (TupleValue, Record)):
         return value.items
     if isinstance(value, ClassValue):
         members = [name for name, held in value.namespace.items() if not isinstance(held, FunctionValue)]

@@ -87,9 +87,9 @@ def declarations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Declarations:
     pending: list[ast.AST] = list(node.body)
     while pending:
         current = pending.pop()
-        if isinstance(current, ast.Global | ast.Nonlocal):
+        if isinstance(current, (ast.Global, ast.Nonlocal)):
             names[type(current)].update(current.names)
-        elif isinstance(current, ast.stmt | ast.ExceptHandler | ast.match_case) and not isinstance(current, _SCOPES):
+        elif isinstance(current, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not isinstance(current, _SCOPES):
             pending += children(current)
     return Declarations(frozenset(names[ast.Global]), frozenset(names[ast.Nonlocal]))
 
