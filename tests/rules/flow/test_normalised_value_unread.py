@@ -4,6 +4,15 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what is made of the size of a value is no form of it": """
+        def resolution(grid):
+            return (len(grid) - 1) / jnp.log(grid[-1] / grid[0])
+
+        def setup(lines, grid):
+            step = resolution(grid)
+            step = resolution(grid)
+            return lines * grid
+        """,
     "an option of a normalisation is not its data": """
         class Net(nn.Module):
             raw: bool

@@ -8,8 +8,9 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
-from jaxaudit.analyses.queries import depends, entered, reached
+from jaxaudit.analyses.queries import depends, entered, reached, sources, through_ops
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import goes_on_from
@@ -96,7 +97,8 @@ def _is_raw(raw: Value, value: Value, meanings: Meanings) -> bool:
         return False
     if found is None or found.kind is not Kind.NORMALISED:
         data = _scaled(value, flow)
-        return data is not None and depends(flow, data, (raw,))
+        # The size or a summary of a value is computed from it, and holds none of its elements.
+        return data is not None and raw in sources(flow, (data,), through_ops("array.map", *MOVING))
     return any(depends(flow, one, (raw,)) for one in _data(found.made))
 
 
