@@ -13,36 +13,27 @@ class AccumulationLost(Rule):
     """A loop adds something up, and one of its turns throws the sum away.
 
     ## What it does
-
     Looks at numbers that are set before a Python loop and that its turns add to. A `return` in the loop that gives the
     number the sum started from, where the one after the loop gives the sum, forgets what was added. So does a turn that
     binds the variable anew where what is left is divided by the number of turns.
 
     ## Why is this bad?
-
     One masked site makes the log density of all others zero; the mean of the losses is the last loss divided by their
     number. Nothing is raised.
 
     ## Example
-
-    ```python
-    loss = 0.0
-    for batch in batches:
-        loss = evaluate(batch)
-    return loss / len(batches)
-    ```
+        loss = 0.0
+        for batch in batches:
+            loss = evaluate(batch)
+        return loss / len(batches)
 
     ## Use instead
-
-    ```python
-    loss = 0.0
-    for batch in batches:
-        loss += evaluate(batch)
-    return loss / len(batches)
-    ```
+        loss = 0.0
+        for batch in batches:
+            loss += evaluate(batch)
+        return loss / len(batches)
 
     ## When it cannot tell
-
     An early `return` of the start is a warning: one element may decide over all of them.
     """
 

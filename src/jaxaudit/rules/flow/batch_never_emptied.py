@@ -13,36 +13,27 @@ class BatchNeverEmptied(Rule):
     """A loop fills a list, gives it away when it is full, and goes on filling the same list.
 
     ## What it does
-
     Looks at lists that the turns of a loop append to, and that are yielded once their length reaches a limit. The loop
     has to start a new one afterwards.
 
     ## Why is this bad?
-
     With `len(batch) == size` only the first batch ever comes out; with `>=` one comes out in every turn, larger each
     time. Whoever keeps a batch sees it grow.
 
     ## Example
-
-    ```python
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-    ```
+        for item in items:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
 
     ## Use instead
-
-    ```python
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    ```
+        for item in items:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
+                batch = []
 
     ## When it cannot tell
-
     A list that is handed to another function counts as emptied: that one may do it.
     """
 

@@ -13,30 +13,21 @@ class ElementLost(Rule):
     """A loop runs over an iterator, never reads what it gets, and takes its data from the same iterator.
 
     ## What it does
-
     Looks at loops whose body takes elements from what they run over, by `next` or `itertools.islice`. The element that
     each turn begins with has to be read, too.
 
     ## Why is this bad?
-
     Every turn takes one element and throws it away: of batches of eight, every ninth example is never seen.
 
     ## Example
-
-    ```python
-    for _ in stream:
-        batch = list(itertools.islice(stream, size))
-    ```
+        for _ in stream:
+            batch = list(itertools.islice(stream, size))
 
     ## Use instead
-
-    ```python
-    while batch := list(itertools.islice(stream, size)):
-        ...
-    ```
+        while batch := list(itertools.islice(stream, size)):
+            ...
 
     ## When it cannot tell
-
     Where only `islice` takes elements it is a warning: of a list it would start anew in each turn.
     """
 

@@ -13,33 +13,24 @@ class LateBindingClosure(Rule):
     """A function that is made in a loop is kept for later, and reads a variable of the loop when it is called.
 
     ## What it does
-
     Looks at every function that is made in a turn of a loop or comprehension and reads a variable that the next turn
     binds again. One that is put into a list or dict from outside of the loop is called when the variable has moved on.
 
     ## Why is this bad?
-
     Python looks variables up when a function runs. All of the functions see what the last turn left: every schedule
     has the last rate, every reward the last weight.
 
     ## Example
-
-    ```python
-    terms = []
-    for weight in weights:
-        terms.append(lambda x: weight * x)
-    ```
+        terms = []
+        for weight in weights:
+            terms.append(lambda x: weight * x)
 
     ## Use instead
-
-    ```python
-    terms = []
-    for weight in weights:
-        terms.append(lambda x, weight=weight: weight * x)
-    ```
+        terms = []
+        for weight in weights:
+            terms.append(lambda x, weight=weight: weight * x)
 
     ## When it cannot tell
-
     A function that is handed to another one may be kept by that one: then it is left open.
     """
 

@@ -20,34 +20,25 @@ class SwappedResults(Rule):
     """The results of a call are unpacked in another order than the function gives them.
 
     ## What it does
-
     Looks at every call whose results are unpacked. Where a function gives the next version of a value that it was
     given, the variable that held the value has to take it, and not another result. Where a function calls one of its
     results `advantages`, a caller that unpacks it into `returns, advantages` has most likely exchanged the two.
 
     ## Why is this bad?
-
     Where both have one shape, nothing is raised: the state is replaced by a flag, the targets are trained on as
     advantages.
 
     ## Example
-
-    ```python
-    def step(state, x):
-        return state.at[0].add(x), state[0] > 9
+        def step(state, x):
+            return state.at[0].add(x), state[0] > 9
 
 
-    done, state = step(state, x)
-    ```
+        done, state = step(state, x)
 
     ## Use instead
-
-    ```python
-    state, done = step(state, x)
-    ```
+        state, done = step(state, x)
 
     ## When it cannot tell
-
     Where only names tell, it is a warning. What comes from a function that is not known is left open.
     """
 

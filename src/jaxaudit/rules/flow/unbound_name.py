@@ -15,34 +15,25 @@ class UnboundName(Rule):
     """A name is read that has no value.
 
     ## What it does
-
     Follows every function, class and module along its branches, loops and exceptions, and asks of each name that is
     read whether something has given it a value: on this path, in the scopes around, or in Python itself.
 
     ## Why is this bad?
-
     Python looks names up when a line runs, so a misspelt name, one that was renamed elsewhere, or a variable that only
     one branch binds is a `NameError` on the day that somebody gets there.
 
     ## Example
-
-    ```python
-    def loss(params, batch, weights=None):
-        if weights is None:
-            scale = 1.0
-        return scale * error(params, batch)
-    ```
+        def loss(params, batch, weights=None):
+            if weights is None:
+                scale = 1.0
+            return scale * error(params, batch)
 
     ## Use instead
-
-    ```python
-    def loss(params, batch, weights=None):
-        scale = 1.0 if weights is None else weights.mean()
-        return scale * error(params, batch)
-    ```
+        def loss(params, batch, weights=None):
+            scale = 1.0 if weights is None else weights.mean()
+            return scale * error(params, batch)
 
     ## When it cannot tell
-
     It is an error where nothing binds the name at all, and where a branch that somebody wrote, or a condition on
     parameters alone, leads to the read without a value. It is a warning where a further condition stands in between, or
     an object decides. Left open: chains of conditions without an `else`, loops that may run no turn, what is tried and

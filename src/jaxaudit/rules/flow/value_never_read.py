@@ -19,34 +19,25 @@ class ValueNeverRead(Rule):
     """An array is computed and given a name, and no path reads it.
 
     ## What it does
-
     Follows every value that a function gives to a name, along all branches and turns, to the places that read it.
     Finds arrays that nothing reads, values that continue a variable (`h = act(h)`) and are replaced before anyone
     looks, and variables that several branches set and none reads.
 
     ## Why is this bad?
-
     Whoever computed it meant to use it. Most often the value before it is read instead, or the line below starts again
     from the wrong variable.
 
     ## Example
-
-    ```python
-    h = nn.Dense(64)(x)
-    h = nn.relu(h)
-    h = nn.Dense(64)(x)
-    ```
+        h = nn.Dense(64)(x)
+        h = nn.relu(h)
+        h = nn.Dense(64)(x)
 
     ## Use instead
-
-    ```python
-    h = nn.Dense(64)(x)
-    h = nn.relu(h)
-    h = nn.Dense(64)(h)
-    ```
+        h = nn.Dense(64)(x)
+        h = nn.relu(h)
+        h = nn.Dense(64)(h)
 
     ## When it cannot tell
-
     That nothing reads it is sure; whether it was wanted is not, so this is a warning. First values that are replaced,
     constants, and what is kept for its effect alone are left out, and so are names that say so.
     """

@@ -21,31 +21,22 @@ class ParametersOfOtherModule(Rule):
     """A module is run with the parameters of another one.
 
     ## What it does
-
     Looks at every run of a module, `net.apply(variables, x)`, and at every `TrainState.create` with an `apply_fn`, and
     follows the parameters back to the `init` that made them. It must be that of the same class of module.
 
     ## Why is this bad?
-
     Where the names of the layers agree and the sizes happen to fit, the wrong network is evaluated and trained; where
     they do not, flax raises much later, in whoever calls the state.
 
     ## Example
-
-    ```python
-    actor_params = actor.init(k1, x)
-    critic_params = critic.init(k2, x)
-    state = TrainState.create(apply_fn=actor.apply, params=critic_params, tx=tx)
-    ```
+        actor_params = actor.init(k1, x)
+        critic_params = critic.init(k2, x)
+        state = TrainState.create(apply_fn=actor.apply, params=critic_params, tx=tx)
 
     ## Use instead
-
-    ```python
-    state = TrainState.create(apply_fn=critic.apply, params=critic_params, tx=tx)
-    ```
+        state = TrainState.create(apply_fn=critic.apply, params=critic_params, tx=tx)
 
     ## When it cannot tell
-
     Parameters whose `init` is not in sight are left open. A part of the parameters, `params["decoder"]`, may belong to
     a module of another class. Where the module that is run is never given parameters of its own, it is a warning: its
     class may be another form of the one that made them.
