@@ -186,9 +186,9 @@ class Rule(ABC):
     @classmethod
     def page(cls) -> str:
         """Return its documentation as Markdown, with blank lines below headings and fences around code."""
-        text = re.sub(r"^(## .+)\n", r"\1\n\n", inspect.getdoc(cls) or cls.summary, flags=re.MULTILINE)
+        text = re.sub(r"^(## .+)\n(?!\n)", r"\1\n\n", inspect.getdoc(cls) or cls.summary, flags=re.MULTILINE)
         indented = re.compile(r"(?:^    .*\n(?:\n+(?=    ))?)+", re.MULTILINE)
-        return indented.sub(lambda code: f"```python\n{dedent(code[0])}```\n", text)
+        return text if "```" in text else indented.sub(lambda code: f"```python\n{dedent(code[0])}```\n", text)
 
     @abstractmethod
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
