@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 
-from jaxaudit.analyses.shapes.ranks import always
+from jaxaudit.analyses.shapes.demands import always
 from jaxaudit.ir import REST, Argument, Declared, Op, Program, Size, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.libraries.lookup import plays

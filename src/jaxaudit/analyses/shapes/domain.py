@@ -11,15 +11,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, anywhere
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
 from jaxaudit.analyses.shapes.assumed import assumed
 from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
 from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
+from jaxaudit.analyses.shapes.demands import demands
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
-from jaxaudit.analyses.shapes.ranks import measured, methods_of_objects, unpacked_ranks
+from jaxaudit.analyses.shapes.ranks import measured, methods_of_objects
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.traced import sizes_meet
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -53,8 +53,8 @@ class ShapesDomain:
         self.observed = program.observed
         self.fields = program.fields
         self.declared = declared_axes(program)
-        certain = {value: one.rank for value, one in self.declared.items() if one.is_certain and one.rank is not None}
-        self.ranks = {**certain, **({} if program.types else unpacked_ranks(program))}
+        self.asked = self._with_certain({} if program.types else demands(program))
+        """What is known of a value of which its op says nothing."""
         self.read = frozenset() if program.types else measured(program)
         self.carrier = Carrier(self.types) if self.types and self.declared else None
         self.seen: dict[Op, list[Context]] = {}
@@ -64,7 +64,7 @@ class ShapesDomain:
         }
         """Values whose type the program asks for: what follows may be for other types only."""
         self.doubtful = frozenset() if program.types else methods_of_objects(program)
-        self._told_of = frozenset((*self.declared, *self.ranks, *self.read))
+        self._told_of = frozenset((*self.declared, *self.asked, *self.read))
         """Values of which something is known besides what their op says."""
         self._own: dict[Value, ShapeFact] = {}
         self._names: tuple[Read[ShapeFact] | None, Read[ShapeFact]] = (None, self.unknown)
@@ -92,11 +92,15 @@ class ShapesDomain:
         known = self.types.get(value) or self.observed.get(value)
         if known is not None:
             return exact(known)
-        rank, declared = self.ranks.get(value), self.declared.get(value)
-        if rank is None:
-            return NOTHING
-        told = declared is not None and declared.is_certain and declared.rank == rank
-        return facts.array(declared_dims(declared) if told and declared is not None else (UNKNOWN,) * rank)
+        return self.asked.get(value, NOTHING)
+
+    def _with_certain(self, asked: Mapping[Value, ShapeFact]) -> dict[Value, ShapeFact]:
+        """Add what declarations that are checked say of shapes, where the code itself does not speak against them."""
+        found = dict(asked)
+        for value, one in self.declared.items():
+            if one.is_certain and one.rank is not None and (value not in found or found[value].rank == one.rank):
+                found[value] = facts.array(declared_dims(one))
+        return found
 
     def join(self, first: ShapeFact, second: ShapeFact) -> ShapeFact:
         """Return the fact that covers both."""
@@ -172,7 +176,7 @@ class ShapesDomain:
         return Shapes({**solution.facts, **told}, self.seen, self.blank)
 
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
-        if param in self.types or (param in self.ranks and not _is_told(fact)):
+        if param in self.types or (param in self.asked and not _is_told(fact)):
             return self.unknown(param)
         return self._with_declared(param, self._marked(param, fact))
 
@@ -208,7 +212,7 @@ class ShapesDomain:
             return [None if fact is NOTHING else fact for fact in made]
         if any(value in self.declared for value in op.results):
             return [self._hinted(value, fact) for value, fact in _paired(op.results, made)]
-        if any(value in self.ranks for value in op.results):
+        if any(value in self.asked for value in op.results):
             made = [self._ranked(value, fact) for value, fact in _paired(op.results, made)]
         if any(value in self.read for value in op.results):
             pairs = _paired(op.results, made)
@@ -216,7 +220,7 @@ class ShapesDomain:
         return [None if fact is NOTHING else fact for fact in made]
 
     def _ranked(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
-        if value not in self.ranks or (fact is not None and (_is_told(fact) or fact.parts or fact.layer)):
+        if value not in self.asked or (fact is not None and _is_told(fact)):
             return fact
         return self.unknown(value)
 
@@ -232,7 +236,7 @@ class ShapesDomain:
         if value not in self.declared:
             return fact
         if fact is None or fact.dims is None:
-            return self.unknown(value) if value in self.ranks else fact
+            return self.unknown(value) if value in self.asked else fact
         return self._with_declared(value, fact)
 
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
@@ -274,7 +278,8 @@ class ShapesDomain:
 
 
 def _is_told(fact: ShapeFact) -> bool:
-    return fact.dims is not None or fact.items is not None or fact.each is not None
+    container = fact.items is not None or fact.each is not None or fact.parts is not None
+    return container or fact.dims is not None or fact.layer is not None
 
 
 def _paired(values: Sequence[Value], made: Sequence[ShapeFact | None]) -> list[tuple[Value, ShapeFact | None]]:

@@ -122,7 +122,7 @@ class _Kinds:
 
     def _answer(self, value: Value, ask: Callable[[Value], _Kind]) -> _Kind:
         fact, op = self._shapes.of(value), self.makers.get(value)
-        if fact.number is not None:
+        if fact.number is not None and fact.dtype is not None:
             return _Kind.INTEGER
         if fact.items is not None or fact.each is not None:
             return _Kind.SEVERAL
