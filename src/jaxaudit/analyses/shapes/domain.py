@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from jaxaudit.analyses.dims import variable
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, anywhere
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
@@ -176,8 +177,10 @@ class ShapesDomain:
         return Shapes({**solution.facts, **told}, self.seen, self.blank)
 
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
-        if param in self.types or (param in self.asked and not _is_told(fact)):
+        if param in self.types:
             return self.unknown(param)
+        if param in self.asked and not _is_told(fact):
+            return self._as_asked(param, fact)
         return self._with_declared(param, self._marked(param, fact))
 
     def _marked(self, value: Value, fact: ShapeFact) -> ShapeFact:
@@ -222,7 +225,19 @@ class ShapesDomain:
     def _ranked(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
         if value not in self.asked or (fact is not None and _is_told(fact)):
             return fact
-        return self.unknown(value)
+        return self._as_asked(value, fact)
+
+    def _as_asked(self, value: Value, fact: ShapeFact | None) -> ShapeFact:
+        """Return what is asked of a value; the sizes of one thing that is read twice are the same."""
+        wanted = self.asked[value]
+        if fact is None or not fact.symbol or wanted.dims is None:
+            return self.unknown(value)
+        number = None if wanted.number is None else variable(fact.symbol, "number", fact.born)
+        dims = (
+            variable(f"{fact.symbol}.shape[{at}]", "size", fact.born) if dim.terms is None else dim
+            for at, dim in enumerate(wanted.dims)
+        )
+        return self._with_declared(value, replace(wanted, dims=tuple(dims), number=number))
 
     def _carried(
         self, op: Op, results: Sequence[ShapeFact | None], read: Read[ShapeFact]
@@ -236,7 +251,7 @@ class ShapesDomain:
         if value not in self.declared:
             return fact
         if fact is None or fact.dims is None:
-            return self.unknown(value) if value in self.asked else fact
+            return self._as_asked(value, fact) if value in self.asked else fact
         return self._with_declared(value, fact)
 
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
