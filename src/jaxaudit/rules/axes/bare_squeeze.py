@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import ONE, Dim, differ
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import readers
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.subscripts import shortest
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.spans import Span
 
@@ -54,6 +57,10 @@ class BareSqueeze(Rule):
         batch, features = x.shape
         return (x @ jnp.ones((features, 1))).squeeze()  #?
 
+    ## mapped row by row
+    def sample(state, values):
+        return jax.vmap(lambda v: state + v)(values.squeeze())  #?
+
     ## the output of a layer
     import flax.linen as nn
 
@@ -72,7 +79,19 @@ class BareSqueeze(Rule):
         made = {value for op in makers if _is_layer(op) for value in op.results}
         for op in bare:
             contexts = shapes.contexts(op) or (None,)
-            yield from (_judge(op, context, made.issuperset(op.operands)) for context in contexts)
+            what = "the output of a layer" if made.issuperset(op.operands) else _rows_of(op, facts.flow)
+            yield from (_judge(op, context, what) for context in contexts)
+
+
+def _rows_of(op: Op, flow: Flow) -> str:
+    """Return what is squeezed where its result is then taken apart row by row; empty where nobody does so."""
+    for reader in (one for value in op.results for one in readers(flow, value)):
+        loop, mapped = Loop.of(reader), Mapped.of(reader)
+        taken = [] if loop is None else loop.elements
+        taken += [] if mapped is None or reader.name == "tree.map" else mapped.elements
+        if any(given in op.results for _, given in taken):
+            return f"what `{reader.name}` takes apart"
+    return ""
 
 
 def _is_layer(op: Op) -> bool:
@@ -85,11 +104,11 @@ def _is_bare(op: Op) -> bool:
     return not {"axis", "dimensions", "*", "**"} & set(op.arguments)
 
 
-def _judge(op: Op, context: Context | None, layered: bool) -> Obligation:
+def _judge(op: Op, context: Context | None, what: str) -> Obligation:
     fact = None if context is None else context.of(next(iter(op.arguments.values()), None))
     if fact is None or fact.dims is None:
-        if layered:
-            return _fragile(op, "the output of a layer", last=True)
+        if what:
+            return _fragile(op, what, last=True)
         return Obligation(BareSqueeze.name, op.span, Verdict.UNKNOWN, "nothing is known of the array's shape")
     lone = next((dim for dim in fact.dims if shortest(dim) == 1), None)
     if lone is not None:

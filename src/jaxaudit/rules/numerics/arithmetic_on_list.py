@@ -75,6 +75,10 @@ class ArithmeticOnList(Rule):
     def larger(a, b):
         return jnp.max([a, b])  #!
 
+    ## a mask that is none
+    def mean(x):
+        return jnp.mean(x, where=())  #!
+
     ## a list that is repeated
     def scaled():
         weights = [0.1, 0.9]
@@ -105,6 +109,9 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
 
 def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
     """Judge what a function of `jax.numpy` calculates with; the options of it may well be tuples."""
+    if isinstance(op.arguments.get("where"), tuple):
+        yield _refused(op, f"`{op.function}` raises `TypeError` for a Python list or tuple as `where`")
+        return
     # Of `f(*values, **options)` nobody knows which parameter gets what.
     plain = op.qualified.startswith("jax.numpy.") and not op.has("*", "**")
     if not plain or op.function in TAKES_SEQUENCES:

@@ -35,8 +35,8 @@ class StartReadInBody(Rule):
             return step(x, u), None
 
     ## When it cannot tell
-    Where the body reads both: a loop may well compare with its start, or go back to it. Nor where it only brings the
-    start into another shape.
+    Where the body reads both, or goes on with something else that it carries: a loop may well compare with its start,
+    or go back to it. Nor where it only brings the start into another shape.
     """
 
     summary = "A loop's body reads the value from before the loop where it carries a newer one."
@@ -90,8 +90,7 @@ def _reads(value: Value, loop: Op, flow: Flow) -> Iterator[Op]:
 def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) -> Obligation:
     start = next(value for value in reads[0].operands if value in loop.operands)
     carried = [op for op in flow.readers.get(param, ()) if op.results]
-    moved = walk((start,), lambda one: ahead(flow, one, through_ops(*MOVING)))
-    if not carried and depends(flow, after, [made for op in reads for made in op.results]) and after not in moved:
+    if not carried and _begins_anew(loop, reads, start, after, flow):
         return _finding(loop, reads[0], start, param, "every turn is computed from the start, and none goes on")
     for op in reads:
         beside = next((one for one in carried if _is_update(op, start) and _is_update(one, param)), None)
@@ -101,6 +100,13 @@ def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) ->
     if any({start, param} <= set(op.operands) for op in reads):
         return proved(rule, span, f"{named(start, 'the start')} meets what became of it")
     return unknown(rule, span, f"whether {named(start, 'the start')} is meant, and not what became of it, is not known")
+
+
+def _begins_anew(loop: Op, reads: list[Op], start: Value, after: Value, flow: Flow) -> bool:
+    """Whether a turn computes something from the start, and from nothing that the loop carries."""
+    moved = walk((start,), lambda one: ahead(flow, one, through_ops(*MOVING)))
+    computed = depends(flow, after, [made for op in reads for made in op.results]) and after not in moved
+    return computed and not depends(flow, after, [one.param for one in Loop(loop).carried])
 
 
 def _is_update(op: Op, index: Value) -> bool:

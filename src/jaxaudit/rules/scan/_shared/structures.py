@@ -44,12 +44,13 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
 
 
 def _array_in_or_out(op: Op, start: Tree, end: Tree, flow: Flow) -> str:
-    """Return where the carry is a container on one side of the body and one array on the other."""
+    """Return where the carry is a container on one side of the body and one array or object on the other."""
     arrays = {param for param, given, _ in Loop(op).carried if _is_array(given, flow)}
 
     def is_leaf(tree: Tree) -> bool:
         if tree.kind == "number" or tree.value is None or tree.name:
-            return tree.kind == "number"
+            # An object of a library's class is no tuple, whatever it holds.
+            return tree.kind == "number" or (tree.kind == "value" and bool(tree.name))
         made = flow.maker(tree.value)
         computed = made is not None and made.name == "array.map" and not arrays.isdisjoint(made.operands)
         return computed or _is_array(tree.value, flow)
@@ -67,7 +68,9 @@ def _is_array(value: Value, flow: Flow) -> bool:
 
 
 def _words(tree: Tree) -> str:
-    return describe(tree) if tree.kind in (*CONTAINERS, "none") else "one array"
+    if tree.kind in (*CONTAINERS, "none"):
+        return describe(tree)
+    return f"a `{tree.name.rpartition('.')[2]}`" if tree.name else "one array"
 
 
 def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
