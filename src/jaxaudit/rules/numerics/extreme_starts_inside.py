@@ -7,14 +7,14 @@ from math import isfinite
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import made_of
+from jaxaudit.analyses.queries import made_of, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, EXTREMES, LARGER, ORDERINGS, SMALLER
+from jaxaudit.ir.functions import AVERAGES, CONJUNCTIONS, EXTREMES, LARGER, ORDERINGS, SMALLER
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS, MOVING, UNFOLLOWED
 from jaxaudit.ir.record import record
-from jaxaudit.rules.base import Obligation, Rule, Severity, named, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 
 
 class ExtremeStartsInside(Rule):
@@ -62,7 +62,7 @@ class ExtremeStartsInside(Rule):
         most, kept = 0.0, None
         for i in range(n):
             score = evaluate(i)
-            if score > most:  #?
+            if n > 1 and score > most:  #?
                 most, kept = score, i
         return kept
 
@@ -107,8 +107,8 @@ def _kept(param: Value, after: Value, flow: Flow) -> _Kept | None:
         test, sides = op.operands[0], [one.results[at] if at < len(one.results) else None for one in op.regions]
     else:
         return None
-    asked = flow.maker(test) if isinstance(test, Value) else None
-    if asked is None or asked.function not in ORDERINGS or param not in sides:
+    asked = _comparison(test, param, flow) if isinstance(test, Value) and param in sides else None
+    if asked is None:
         return None
     other = sides[1] if sides[0] is param else sides[0]
     compared = [asked.arguments.get("x"), asked.arguments.get("y")]
@@ -117,6 +117,18 @@ def _kept(param: Value, after: Value, flow: Flow) -> _Kept | None:
     # `other > kept` takes the larger one; each of three exchanges turns it round.
     turned = [asked.function.startswith("less"), compared[0] is param, sides[0] is param]
     return _Kept(asked, other, sum(turned) % 2 == 0)
+
+
+def _comparison(test: Value, param: Value, flow: Flow) -> Op | None:
+    """Return the comparison of what is carried that a condition consists of, alone or with others."""
+
+    def parts(value: Value) -> tuple[Value, ...]:
+        op = flow.maker(value)
+        both = op is not None and (op.operator == "and" or op.function in CONJUNCTIONS)
+        return op.operands if op is not None and both else ()
+
+    made = (flow.maker(one) for one in walk((test,), parts))
+    return next((op for op in made if op is not None and op.function in ORDERINGS and param in op.operands), None)
 
 
 def _judge(kept: _Kept, start: Value, facts: Facts) -> Obligation:
@@ -136,6 +148,7 @@ def _judge(kept: _Kept, start: Value, facts: Facts) -> Obligation:
         message=f"the {most} value so far starts at 0, so values {beyond} 0 are never taken",
         current=f"where all of {named(kept.other, 'the values')} lie {beyond} 0, it stays 0",
         expected=f"it starts {beyond} all values",
+        steps=(Step(start.span, "it starts here"),),
         suggestion=f"start at `{'-' if kept.largest else ''}jnp.inf`, or with the first value",
     )
 

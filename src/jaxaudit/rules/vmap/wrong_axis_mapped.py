@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.leftovers import Misplaced, misplaced_axes
+from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
+from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
@@ -159,11 +161,22 @@ class WrongAxisMapped(Rule):
         shapes = facts.get(Shapes)
         found.extend(map(_left_over, misplaced_axes(program, shapes)))
         found.extend(steps_mapped(self.name, program, facts.flow, shapes))
-        yield from [*agreements(self.name, axes, _agreed), *found]
+        yield from [*agreements(self.name, axes, lambda meeting: _agreed(meeting, shapes)), *found]
 
 
-def _agreed(meeting: Meeting) -> str:
+def _agreed(meeting: Meeting, shapes: Shapes) -> str:
+    """Say what is mapped where that is one axis of all that is mapped: what two of several agree on is no proof."""
+    contexts = shapes.contexts(meeting.op)
+    for value, axis in zip(meeting.op.operands, axes_of(meeting.op), strict=True):
+        if isinstance(axis, int) and not all(_has(context.of(value), axis, meeting) for context in contexts):
+            return ""
     return f"one axis is mapped, {both(meeting)}" if meeting.how == "mapped" else ""
+
+
+def _has(fact: ShapeFact, axis: int, meeting: Meeting) -> bool:
+    """Whether what is mapped along an axis is as long there as what meets."""
+    rank = len(fact.dims or ())
+    return -rank <= axis < rank and any(same((fact.dims or ())[axis], one.dim) for one in (meeting.left, meeting.right))
 
 
 def _left_over(one: Misplaced) -> Obligation:
