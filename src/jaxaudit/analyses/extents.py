@@ -112,10 +112,12 @@ class _Look:
         return self._between(0, start, op) if stop is None else self._between(start, stop, op)
 
     def drawn(self, op: Op, ask: Ask) -> Extent | None:
-        """`randint(key, shape, first, n)`, `permutation(key, n)`."""
+        """`randint(key, shape, first, n)`, `permutation(key, n)`, `choice(key, n)`, `categorical(key, logits)`."""
         if op.function == "randint":
             return self._between(op.arguments.get("minval"), op.arguments.get("maxval"), op)
-        given = op.arguments.get("x") if op.function in REORDERINGS else None
+        if op.function == "categorical":
+            return self._along(op, op.arguments.get("logits"), op.arguments.get("axis", -1))
+        given = op.argument("x", "a") if op.function in REORDERINGS | {"choice"} else None
         if isinstance(given, Value) and (found := ask(given)) is not None:
             return found
         return None if given is None else _extent(ZERO, self.number(given), op)
@@ -125,7 +127,11 @@ class _Look:
         array, axis = op.argument("a", "operand"), op.arguments.get("axis")
         function = op.function
         axis = -1 if axis is None and function == "argsort" else axis
-        if function not in _ORDERS or not isinstance(array, Value) or not isinstance(axis, int):
+        return self._along(op, array, axis) if function in _ORDERS else None
+
+    def _along(self, op: Op, array: Argument, axis: Argument) -> Extent | None:
+        """Return the positions along an axis of an array."""
+        if not isinstance(array, Value) or not isinstance(axis, int):
             return None
         found = _extent(ZERO, size_of(met(self._shapes, op, array), axis), op)
         return None if found is None else replace(found, over=(array, int(axis)), reached=False)

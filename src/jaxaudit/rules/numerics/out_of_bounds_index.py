@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule, proved
-from jaxaudit.rules.numerics._shared.index_extents import judge_extents, judge_starts
+from jaxaudit.rules.numerics._shared.index_extents import judge_classes, judge_extents, judge_starts
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 
@@ -128,6 +128,11 @@ class OutOfBoundsIndex(Rule):
         second = jnp.take_along_axis(scores, jnp.argsort(scores, axis=1), axis=0)  #!
         return first, second, scores[jnp.arange(actions)]  #?
 
+    ## a class too few
+    def encoded(scores):
+        rows, actions = scores.shape
+        return jax.nn.one_hot(jnp.argmax(scores, axis=-1), actions - 1)  #!
+
     ## a slice whose start is moved back
     def window(x, key, length):
         start = jax.random.randint(key, (), 0, x.shape[0])
@@ -146,6 +151,8 @@ class OutOfBoundsIndex(Rule):
                 yield from judge_ranges(self.name, op, facts)
                 yield from judge_extents(self.name, op, facts)
                 yield from judge_starts(self.name, op, facts)
+        for op in program.named("array.expand"):
+            yield from judge_classes(self.name, op, facts) if "num_classes" in op.arguments else ()
         yield from padded_reads(self.name, program, facts.flow)
 
 

@@ -63,6 +63,27 @@ def judge_starts(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
             yield _clamped(rule, op, start, extent, length, size)
 
 
+def judge_classes(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Say of every one-hot encoding whether there are as many classes as there are numbers."""
+    index, count = op.arguments.get("x"), met(facts.get(Shapes), op, op.arguments.get("num_classes")).number
+    extent = extents(facts)(index) if isinstance(index, Value) else None
+    over = None if extent is None or count is None else (extent.end - count).constant
+    if extent is None or count is None or over is None:
+        yield unknown(rule, op.span, "neither the numbers nor how many classes there are is known")
+    elif over <= 0:
+        yield proved(rule, op.span, f"{named(index, 'the index')} ends before {shown(count)}, the number of classes")
+    else:
+        yield Obligation(
+            rule,
+            op.span,
+            message=f"{named(index, 'it')} goes up to {shown(extent.end - ONE)}, and there are {shown(count)} classes",
+            current="JAX raises nothing: a number that has no class gets a row of zeros",
+            expected=f"{shown(extent.end)} classes",
+            steps=(Step(extent.source.span, "it is made here"),),
+            suggestion="ask for as many classes as there are numbers",
+        )
+
+
 def _start(op: Op, start: Argument, facts: Facts) -> Extent | None:
     if isinstance(start, Value) and (found := extents(facts)(start)) is not None:
         return found
