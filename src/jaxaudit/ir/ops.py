@@ -68,6 +68,7 @@ _ROWS = (
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),
     OpSpec("py.given_back", "a compiled function gives an object back; attrs: spelling, tree", note=True),
     OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values", note=True),
+    OpSpec("py.refused", "a call whose arguments do not fit the parameters; attrs: callee, reason", note=True),
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where", note=True),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
     OpSpec("tree.default", "a field of a dataclass has a default; arguments: value; attrs: class, field", note=True),
@@ -147,7 +148,7 @@ MAPPED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "m
 BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "body")
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
-REMARKS = frozenset(("py.drop", "py.unread", "py.taken", "py.passed", "py.given_back"))
+REMARKS = frozenset(("py.drop", "py.unread", "py.taken", "py.passed", "py.refused", "py.given_back"))
 """Notes on how values that other ops make are used; the other notes stand for something that the code does."""
 
 DERIVATIVES = frozenset(("grad", "vjp", "jvp"))

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.uses import Uses
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.reads import Dead, ScopeReads
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved
 from jaxaudit.rules.flow._shared.unused_results import unread_variables
 from jaxaudit.rules.intent.names import is_unwanted
+from jaxaudit.rules.successions import lost_successors
 from jaxaudit.spans import Span
 
 
@@ -42,6 +45,7 @@ class ValueNeverRead(Rule):
     constants, and what is kept for its effect alone are left out, and so are names that say so.
     """
 
+    needs = (Uses, Versions)
     summary = "A computed value is given a name that nothing reads."
     valid = """
     ## read by the next turn
@@ -69,9 +73,9 @@ class ValueNeverRead(Rule):
     """
     invalid = """
     ## never read
-    def f(logits, mask):
-        masked = jnp.where(mask, logits, -1e9)  #?
-        return jax.nn.softmax(logits) * mask.sum()
+    def f(x, weights):
+        total = jnp.sum(x * weights)  #?
+        return x / jnp.sum(weights)
 
     ## started again from the wrong variable
     def f(x, w, v):
@@ -88,6 +92,7 @@ class ValueNeverRead(Rule):
         computed = (op for op in program.named(*(ARRAYS - _FIRST)) if _gives_array(op, facts.flow))
         arrays = {op.span for op in computed}
         told = {one.note.span for one in unread_variables(program, facts.flow)}
+        told |= {note.span for note in lost_successors(facts)}
         for scope in program.reads:
             lost = [one for one in scope.dead if _matters(one, scope, arrays) and one.span not in told]
             if scope.bound and not scope.dead:

@@ -16,7 +16,7 @@ from jaxaudit.frontends.source.interpret import (
     methods,
     transforms,
 )
-from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.notes import bindings, misfits
 from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -49,6 +49,7 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
         if isinstance(asked := node.args[0], ast.Name):
             expressions.note_asked(it, asked.id, it.span(asked))
     bindings.note_passed(it, node, callee, given)
+    misfits.note_call(it, callee, given, it.span(node))
     return call(it, callee, given, it.span(node))
 
 

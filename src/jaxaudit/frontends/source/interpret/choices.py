@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
-from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.arguments import Arguments, misfit
 from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, TupleValue
 from jaxaudit.ir import Exit
@@ -39,14 +39,7 @@ def _takes(it: Interpreter, option: Abstract, given: Arguments) -> bool:
         axes = option.options.get("in_axes")
         fits = not isinstance(axes, TupleValue) or len(axes.items) == len(given.positional)
         return fits and _takes(it, option.function, given)
-    if not isinstance(option, FunctionValue):
-        return True
-    params = option.node.args
-    positional = [param.arg for param in (*params.posonlyargs, *params.args)]
-    named = {*positional, *(param.arg for param in params.kwonlyargs)}
-    missing = named - set(positional[: len(given.positional)]) - given.keywords.keys() - option.defaults.keys()
-    too_many = len(given.positional) > len(positional) and params.vararg is None
-    return not (missing or too_many or (given.keywords.keys() - named and params.kwarg is None))
+    return not isinstance(option, FunctionValue) or not misfit(option, given)
 
 
 def each(it: Interpreter, leaf: Leaf, act: Callable[[Abstract], Abstract], span: Span) -> Abstract:

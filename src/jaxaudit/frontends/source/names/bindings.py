@@ -35,6 +35,8 @@ class Bindings:
     """Where each binding is read, and when."""
     captured: set[str] = field(default_factory=set)
     """Names that functions and classes inside read."""
+    asked: set[str] = field(default_factory=set)
+    """Names that are read."""
     moment: int = 0
 
     def add(self, name: str, state: State, node: ast.expr | ast.arg | None, made: ast.expr | None) -> None:
@@ -51,6 +53,7 @@ class Bindings:
     def read(self, node: ast.Name, state: State) -> None:
         """Note that a name is read."""
         self.moment += 1
+        self.asked.add(node.id)
         for binding in state.made.get(node.id, ()):
             self.used.add(binding)
             self.reads[binding].append((self.moment, node))

@@ -16,6 +16,9 @@ from jaxaudit.spans import Span, span_of
 _PROVIDED = frozenset((*dir(builtins), "get_ipython", "display"))
 """What Python provides, and a notebook."""
 
+_SHOWN = frozenset(("locals", "vars", "eval", "exec"))
+"""What may read all variables of the function that calls it."""
+
 
 @dataclass(slots=True)
 class Whole:
@@ -129,8 +132,9 @@ class Scope:
             else:
                 sure = Sure.OPEN if late.guarded else min(gap.sure, Sure.LIKELY)
                 late.reader.report(late.node, sure, gap.why, gap.cause)
-        seen = self.kind == "function" and not self.whole.reflects
-        dead = tuple(self.bindings.dead(self.whole.path)) if seen else ()
+        seen = self.kind == "function" and _SHOWN.isdisjoint(self.bindings.asked)
+        found = self.bindings.dead(self.whole.path) if seen else ()
+        dead = tuple(one for one in found if one.name in self.own)
         self.whole.found.append(
             ScopeReads(self.label, self.span, self._count, tuple(self._unbound), dead, len(self.bindings.every))
         )

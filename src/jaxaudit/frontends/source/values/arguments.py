@@ -137,3 +137,23 @@ def _as_leaf(it: Interpreter, value: Abstract, param: ast.arg) -> Leaf:
     if isinstance(value, Leaf):
         return value
     return it.unknown("given by * or **", it.span(param), param.arg)
+
+
+def misfit(function: FunctionValue, given: Arguments) -> str:
+    """Return why a function cannot be given some arguments; empty where it can, or where not all are known."""
+    params = function.node.args
+    places = [param.arg for param in (*params.posonlyargs, *params.args)]
+    named = {*places, *(param.arg for param in params.kwonlyargs)} - {param.arg for param in params.posonlyargs}
+    count = len(given.positional)
+    if count > len(places) and params.vararg is None:
+        return f"takes {len(places)} positional arguments and is given {count}"
+    strange = [name for name in given.keywords if name not in named]
+    if strange and params.kwarg is None:
+        return f"has no parameter `{strange[0]}`"
+    twice = [name for name in places[:count] if name in given.keywords and name in named]
+    if twice and given.star is None:
+        return f"is given `{twice[0]}` twice"
+    wanted = [*places[count:], *(param.arg for param in params.kwonlyargs)]
+    missing = [name for name in wanted if name not in given.keywords and name not in function.defaults]
+    unseen = given.star is not None or given.stars is not None
+    return f"is given nothing for `{missing[0]}`" if missing and not unseen else ""

@@ -1,0 +1,125 @@
+"""The rule `signature-mismatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, proved, unknown
+
+
+class SignatureMismatch(Rule):
+    """A function or class of the program is called with arguments that it does not take.
+
+    ## What it does
+
+    Compares every call with the parameters of what is called: how many there are, which have names, which must be
+    given. It looks through `partial` and bound methods, and at the fields of dataclasses and named tuples. What
+    JAX itself calls is the matter of `callback-arguments`.
+
+    ## Why is this bad?
+
+    The call raises a `TypeError` on the day that somebody gets there.
+
+    ## Example
+
+    ```python
+    def scale(x, factor):
+        return x * factor
+
+
+    def apply(xs, factor, offset):
+        return scale(xs, factor, offset)
+    ```
+
+    ## Use instead
+
+    ```python
+    def apply(xs, factor, offset):
+        return scale(xs, factor) + offset
+    ```
+
+    ## When it cannot tell
+
+    Arguments given by `*` and `**` are taken to fit. Methods that a subclass has too, what may be one of several
+    functions, and classes whose constructor a library makes are left open.
+    """
+
+    summary = "A call has arguments that the function or class does not take, or lacks some."
+    may_raise = True
+    valid = """
+    ## defaults, names and the rest
+    def f(x, y=1, *rest, z, **more):
+        return x
+
+    def g(x, items):
+        return f(x, z=1) + f(x, 2, 3, 4, z=5, other=6) + f(*items)
+
+    ## a record
+    from typing import NamedTuple
+
+    class State(NamedTuple):
+        x: float
+        t: int = 0
+
+    def g(x):
+        return State(x), State(x=x, t=1)
+
+    ## through partial
+    from functools import partial
+
+    def f(scale, x):
+        return scale * x
+
+    def g(xs):
+        return jax.vmap(partial(f, 2.0))(xs)
+    """
+    invalid = """
+    ## one too many
+    def f(x, y):
+        return x + y
+
+    def g(a):
+        return f(a, a, a)  #!
+
+    ## no such parameter
+    def f(x, scale=1.0):
+        return x * scale
+
+    def g(a):
+        return f(a, factor=2.0)  #!
+
+    ## a field is left out
+    from typing import NamedTuple
+
+    class State(NamedTuple):
+        x: float
+        t: int
+
+    def g(a):
+        return State(x=a)  #!
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every call that does not fit, and every function in sight whose calls do."""
+        misfits = {op.span: op for op in program.named("py.refused")}
+        yield from (_finding(op) for op in misfits.values())
+        for op in program.named("py.call"):
+            if op.span not in misfits:
+                yield proved(self.name, op.span, f"what `{op.function}` is given here fits its parameters")
+
+
+def _finding(op: Op) -> Obligation:
+    if op.guarded:
+        return unknown(SignatureMismatch.name, op.span, f"`{op.callee}` {op.reason}, but may not be what is called")
+    return Obligation(
+        SignatureMismatch.name,
+        op.span,
+        severity=Severity.ERROR,
+        message=f"`{op.callee}` {op.reason}",
+        current="this call raises a `TypeError`",
+        expected=f"the arguments are those that `{op.callee}` takes",
+        suggestion=f"call `{op.callee}` with the arguments that it takes, or change its parameters",
+        raises=Raises.TRACING,
+    )
