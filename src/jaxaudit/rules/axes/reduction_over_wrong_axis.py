@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.axes._shared.samples import samples
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 
 _PROGRAM = """
 def pool(scores, values):
@@ -128,7 +128,6 @@ def _judged(one: WeightedSum) -> Obligation:
     return Obligation(
         rule,
         span,
-        severity=Severity.ERROR,
         message=f"{weights} add up to one over axis {one.axis}, but are summed over axis {one.summed}",
         current=f"they are normalised over axis {one.axis}, which stays in the result: its entries hang together",
         expected=f"the weights add up to one over axis {one.summed}, the one that is summed over",

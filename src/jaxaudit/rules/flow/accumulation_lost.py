@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved
 
 
 class AccumulationLost(Rule):
@@ -83,7 +83,6 @@ def _judge(op: Op) -> Obligation:
     return Obligation(
         AccumulationLost.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if anew else Severity.WARNING,
         message=f"`{op.label}` is bound anew in each turn, but divided by the number of turns afterwards"
         if anew

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _MOMENTS = """def moments(mean, square, g):
     mean = 0.9 * mean + 0.1 * g
@@ -79,7 +79,6 @@ def _finding(op: Op, old: Value, newer: Op) -> Obligation:
     return Obligation(
         AverageNotReturned.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`{old.name}` is given back as it was, though its next value was computed",
         current=f"the old `{old.name}` is returned, so the running average never moves",
         expected=f"the function gives the next `{old.name}` back",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved
 
 
 class BatchNeverEmptied(Rule):
@@ -87,7 +87,6 @@ def _judge(op: Op) -> Obligation:
     return Obligation(
         BatchNeverEmptied.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if once else Severity.WARNING,
         message=f"`{op.label}` is given away and never emptied"
         + (", so its length is right only once" if once else ", so it grows from turn to turn"),

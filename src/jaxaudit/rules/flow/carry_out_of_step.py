@@ -13,7 +13,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 
 _RUN = """
 def look(s):
@@ -130,7 +130,6 @@ def _finding(part: _Part, state: _Part, flow: Flow) -> Obligation:
     return Obligation(
         CarryOutOfStep.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"{name} goes into the next turn as computed from {old} of the turn before, not from the newer one",
         current=f"the loop starts with {name} of its own {old}; from the first turn on it is one step behind",
         expected=f"{name} is computed from the newer {old}, as at the start",

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning.angles import CONVERSIONS, RADIANS, Angle, Angles
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import PERIODIC, SCALINGS
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, named, proved
+from jaxaudit.rules.base import Obligation, Rule, Step, named, proved
 
 
 class DegreesAsRadians(Rule):
@@ -86,7 +86,6 @@ def _clash(op: Op, value: Value, found: Angle, wanted: str) -> Obligation:
     return Obligation(
         DegreesAsRadians.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"{_deed(op)} takes {wanted}, but {named(value, 'what it is given')} is in {found.unit}",
         current="the angle is converted a second time" if converts else "the angle is off by a factor of 57.3",
         expected=f"an angle in {wanted}",

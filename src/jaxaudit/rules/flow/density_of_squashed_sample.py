@@ -10,7 +10,7 @@ from jaxaudit.analyses.meaning.samples import outside
 from jaxaudit.analyses.meaning.squashing import Squashing, densities, is_used_raw, meets, squashings, uses
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _POLICY = """
 def act(p, obs, key):
@@ -95,7 +95,6 @@ def _at_squashed(density: Op, squash: Op) -> Obligation:
     return Obligation(
         DensityOfSquashedSample.name,
         density.span,
-        Verdict.VIOLATED,
         message="the normal density is evaluated at the squashed sample",
         current="the distribution is that of the value before `tanh`, so this is the probability of another action",
         expected="the density at the value before `tanh`, less the logarithm of the derivative of `tanh`",
@@ -108,7 +107,6 @@ def _uncorrected(density: Op, squash: Op) -> Obligation:
     return Obligation(
         DensityOfSquashedSample.name,
         density.span,
-        Verdict.VIOLATED,
         message="this log-probability is that of the sample before `tanh`, but the squashed one is used with it",
         current="squashing changes the density, and nothing accounts for it",
         expected="the log-probability less the logarithm of the derivative of `tanh`",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved
 
 
 class ElementLost(Rule):
@@ -63,7 +63,6 @@ def _judge(op: Op) -> Obligation:
     return Obligation(
         ElementLost.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if op.problem == "lost" else Severity.WARNING,
         message=f"each turn takes an element of `{op.label}` that nobody reads, and the body takes others",
         current=f"the loop advances `{op.label}` by one before the body reads on from it",

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.rules.flow._shared.phrases import called
 
 
@@ -84,7 +84,6 @@ def _finding(op: Op, field: str, newer: Op) -> Obligation:
     return Obligation(
         FieldPutBack.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`{field}` is put back as it was, though a newer version of it was made",
         current=f"`{op.method}` is given the old `{field}` again, so the newer one is not kept",
         expected=f"the copy holds the newer `{field}`",

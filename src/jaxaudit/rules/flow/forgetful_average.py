@@ -15,7 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import plays
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _LITTLE = 0.05
 """At most so much of itself keeps an average that is as good as a copy."""
@@ -165,7 +165,6 @@ def _finding(blend: Blend, flow: Flow) -> Obligation:
     return Obligation(
         ForgetfulAverage.name,
         place.span,
-        Verdict.VIOLATED,
         message=f"a moving average keeps {share} of itself in each step: it is a copy of what it should follow",
         current=f"the value that is replaced has the weight {share}, and the new one the rest",
         expected="the value that is replaced has the large weight, the new one the small weight",

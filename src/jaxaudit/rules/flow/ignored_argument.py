@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import holders
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, named, proved
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
 from jaxaudit.rules.pytrees._shared.crossing import is_called
@@ -208,7 +208,6 @@ def _never_read(note: Op, holder: Op, flow: Flow) -> Obligation:
     return Obligation(
         IgnoredArgument.name,
         note.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if zero or wanted else Severity.WARNING,
         message=f"`{function}` never reads its parameter `{name}`" + (", so its gradient is zero" if zero else ""),
         current=f"`{name}` is given data, and the body of `{function}` never mentions it",
@@ -224,7 +223,6 @@ def _idle(note: Op, call: Op, *, sure: bool) -> Obligation:
     return Obligation(
         IgnoredArgument.name,
         note.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{function}` is given data for `{name}` and never reads it",
         current=f"what `{function}` gives does not depend on `{name}`, whatever it is",
@@ -241,7 +239,6 @@ def _left(unread: Unread) -> Obligation:
     return Obligation(
         IgnoredArgument.name,
         unread.note.span,
-        Verdict.VIOLATED,
         message=f"nothing reads `{name}`, and {params} of this function {does} nothing else",
         current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
         expected=f"the function goes on with `{name}`",
@@ -254,7 +251,6 @@ def _computed_for_nothing(wasted: Wasted) -> Obligation:
     return Obligation(
         IgnoredArgument.name,
         wasted.made.span,
-        Verdict.VIOLATED,
         message=f"{name} is computed for nothing: the body of the scan on line {scan.span.line} never reads it",
         current="it goes into that function alone, and nothing there depends on it",
         expected="it is used where it goes, or not computed",

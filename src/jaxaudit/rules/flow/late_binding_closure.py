@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Verdict, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, proved, unknown
 
 
 class LateBindingClosure(Rule):
@@ -86,7 +86,6 @@ def _judge(op: Op) -> Obligation:
     return Obligation(
         LateBindingClosure.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"this function is kept for later, and then reads the last `{op.label}` of the loop",
         current=f"`{op.label}` is looked up when the function is called, after the loop has bound it again",
         expected=f"each function keeps the `{op.label}` of its own turn",

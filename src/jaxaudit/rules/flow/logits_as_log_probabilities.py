@@ -13,7 +13,7 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import BOUNDS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.spans import Span
 
 _REINFORCE = """
@@ -201,7 +201,6 @@ def _finding(span: Span, taker: Op) -> Obligation:
     return Obligation(
         LogitsAsLogProbabilities.name,
         span,
-        Verdict.VIOLATED,
         message="the logits of chosen actions are taken for log-probabilities",
         current="nothing normalises them, so the loss falls without end as all logits grow",
         expected="log-probabilities: the logits less their `logsumexp`",

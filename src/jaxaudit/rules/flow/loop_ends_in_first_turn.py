@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, proved, unknown
 
 
 class LoopEndsInFirstTurn(Rule):
@@ -96,7 +96,6 @@ def _judge(op: Op, facts: Facts) -> Obligation:
     return Obligation(
         rule,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if returned and op.name == "py.loop" else Severity.WARNING,
         message=f"this loop is always left in its first turn, by {'`return`' if returned else '`break`'}",
         current="the body runs once, and what it carries to the next turn goes nowhere",

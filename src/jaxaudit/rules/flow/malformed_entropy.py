@@ -9,7 +9,7 @@ from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS, SUMS_OF_TWO
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, named, proved
+from jaxaudit.rules.base import Obligation, Rule, Step, named, proved
 
 
 class MalformedEntropy(Rule):
@@ -121,7 +121,6 @@ def _weighted_by_logarithms(product: Op, found: Meaning) -> Obligation:
     return Obligation(
         MalformedEntropy.name,
         product.span,
-        Verdict.VIOLATED,
         message="log-probabilities are weighted by log-probabilities, where probabilities are meant",
         current="the sum over all outcomes has logarithms for weights: it is no entropy and no divergence",
         expected="each term is weighted by its probability",
@@ -135,7 +134,6 @@ def _of_scores(product: Op, term: Value) -> Obligation:
     return Obligation(
         MalformedEntropy.name,
         product.span,
-        Verdict.VIOLATED,
         message=f"{name} are weighted by their own probabilities, where log-probabilities are meant",
         current=f"{name} are not normalised, so the sum is no entropy: a constant added to them changes it",
         expected="each log-probability is weighted by its probability",

@@ -10,7 +10,7 @@ from jaxaudit.analyses.meaning.read import Taker
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ARITHMETIC
 from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
 _LOSS = """import optax
 
@@ -154,7 +154,6 @@ def _finding(taker: Taker, found: Meaning, why: str, *, sure: bool = True) -> Ob
     return Obligation(
         MeaningMismatch.name,
         taker.op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{taker.by}` takes {wanted}, but {name} holds {found.kind.value}",
         current=why,

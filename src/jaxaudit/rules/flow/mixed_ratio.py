@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, Meaning, meanings_of
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Step, proved
 
 
 class MixedRatio(Rule):
@@ -64,7 +64,6 @@ def _mixed(difference: Op, plain: Meaning) -> Obligation:
     return Obligation(
         MixedRatio.name,
         difference.span,
-        Verdict.VIOLATED,
         message="probabilities are subtracted from log-probabilities, or the other way round, in a ratio",
         current="the exponential of this difference is no ratio of probabilities",
         expected="both sides are log-probabilities",

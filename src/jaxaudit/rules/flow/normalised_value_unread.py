@@ -11,7 +11,7 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import depends, entered, reached, sources, through_ops
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MOVING
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import goes_on_from
 from jaxaudit.spans import Span
@@ -128,7 +128,6 @@ def _finding(note: Op, variable: str, read: Span, *, sure: bool) -> Obligation:
     return Obligation(
         NormalisedValueUnread.name,
         read,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"raw `{variable}` is read here, though it was normalised as `{name}`, which nothing reads",
         current=f"what follows sees `{variable}` at its own scale",

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import Origin, contexts
 from jaxaudit.analyses.lineage.recompute import Parting, compare
 from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.spans import Span
 
 _ROLLOUT = """
@@ -96,7 +96,6 @@ def _finding(op: Op, parting: Parting) -> Obligation:
     return Obligation(
         RecomputedFromOtherForm.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"this was first computed from {then}, but is computed again from {now}",
         current=f"{now} is what was stored, while the stored result was computed from {then}",
         expected="both computations start from the same values",

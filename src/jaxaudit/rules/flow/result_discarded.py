@@ -13,7 +13,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
 from jaxaudit.libraries.lookup import lookup, playing
 from jaxaudit.libraries.packages import computes
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 
 _COPIES = frozenset(("dataclasses.replace", "copy.replace", *playing("record.copy")))
@@ -211,7 +211,6 @@ def _finding(op: Op, *, sure: bool) -> Obligation:
     return Obligation(
         ResultDiscarded.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"the result of `{name}` is dropped, so this statement does nothing",
         current=f"`{name}` changes nothing in place: it gives a new value, and nobody keeps it",

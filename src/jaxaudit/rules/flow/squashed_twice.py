@@ -9,7 +9,7 @@ from jaxaudit.analyses.meaning import Kind, Meaning, meanings_of
 from jaxaudit.analyses.meaning.samples import readers
 from jaxaudit.analyses.meaning.squashing import is_tanh, squashings
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 
 _KINDS = {"tanh": Kind.SQUASHED, "sigmoid": Kind.PROBABILITIES}
 """What each squashing function makes, so that it has no business to be given it."""
@@ -86,7 +86,6 @@ def _twice(op: Op, first: Step, severity: Severity) -> Obligation:
     return Obligation(
         SquashedTwice.name,
         op.span,
-        Verdict.VIOLATED,
         severity=severity,
         message=f"the value is squashed by `{op.function}` a second time",
         current="it never comes near its bounds, and what was computed for the first result is of another value",

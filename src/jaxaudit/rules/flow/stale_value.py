@@ -9,7 +9,7 @@ from jaxaudit.analyses.succession import Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.analyses.versions import Version, Versions
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
 
@@ -134,7 +134,6 @@ def _finding(lost: Lost, surely: bool | None) -> Obligation:
     return Obligation(
         StaleValue.name,
         lost.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if surely else Severity.WARNING,
         message=f"{subject} newer `{variable}`, is never read; the old one is used {when}",
         current=f"`{maker}` gives `{lost.label}`, nobody reads it, and `{variable}` stays as it was",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.names import is_stem
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved
 from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
 
 
@@ -101,7 +101,6 @@ def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
     yield Obligation(
         SwappedArguments.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"{what} stand where `update` takes {where}",
         current="the optimizer takes one tree for another: it raises, or makes its step of the wrong numbers",
         expected="`update(gradients, state, params)`, in this order",
@@ -122,7 +121,6 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
     return Obligation(
         SwappedArguments.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if doubtful else Severity.ERROR,
         message=f"`{first}` and `{second}` are swapped in the call of `{op.qualified}`",
         current=f"`{first}` goes where `{second}` belongs, and `{second}` where `{first}` does",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Call, given_to
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 
 _CALLS = ("py.call", "jit", "py.call_unknown")
 
@@ -188,7 +188,6 @@ def _finding(note: Op, taken: str, meant: str, facts: Facts, value: Value | None
     return Obligation(
         SwappedResults.name,
         note.span,
-        Verdict.VIOLATED,
         severity=severity,
         message=f"`{taken}` takes {what}, and `{meant}` takes another result",
         current=f"the results are unpacked in another order than they are given: `{taken}` holds {what}",
@@ -202,7 +201,6 @@ def _whole(note: Op, name: str) -> Obligation:
     return Obligation(
         SwappedResults.name,
         note.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"`{name}` was one part of what the call was given, and now holds all of them in a tuple",
         current=f"the call gives all parts back, and all of them are bound to `{name}`",

@@ -14,7 +14,7 @@ from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.rules.flow._shared.phrases import called, noted
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import lost_successors
@@ -114,7 +114,6 @@ def _finding(note: Op, made: Op, param: Value) -> Obligation:
     return Obligation(
         UnchangedCarry.name,
         note.span,
-        Verdict.VIOLATED,
         message=f"`{name}` is never read, and the loop's own `{param.name}` goes into the next turn unchanged",
         current=f"`{called(made)}` gives `{name}` in each turn, and every turn starts from the first `{param.name}`",
         expected=f"`{name}` goes into the next turn in its place",

@@ -12,7 +12,7 @@ from jaxaudit.analyses.meaning.squashing import Squashing, densities, is_tanh, s
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.ir.ops import BRANCHES
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Step, proved
 from jaxaudit.spans import Span
 
 
@@ -127,7 +127,6 @@ def _finding(taker: Op, squash: Op) -> Obligation:
     return Obligation(
         UnsquashedAction.name,
         taker.span,
-        Verdict.VIOLATED,
         message="the raw sample is handed on, though it is squashed elsewhere",
         current="the action leaves the bounds that `tanh` is there to keep",
         expected="the squashed sample is handed on",

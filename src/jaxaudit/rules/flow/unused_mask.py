@@ -12,7 +12,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS
 from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import BODIES
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
@@ -162,7 +162,6 @@ def _half(quotient: Op, mask: Value, total: Op) -> Obligation:
     return Obligation(
         UnusedMask.name,
         total.span,
-        Verdict.VIOLATED,
         message=f"everything is summed here, and divided by the count of {name} alone",
         current=f"what {name} leaves out is in the sum, and not in the count",
         expected=f"the sum is over what {name} lets through",
@@ -177,7 +176,6 @@ def _unused(note: Op, what: str, missed: Op | None) -> Obligation:
     return Obligation(
         UnusedMask.name,
         note.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if missed is None else Severity.ERROR,
         message=f"`{name}`, {what}, is never used",
         current=f"{what} is made and bound to `{name}`; nothing reads it",

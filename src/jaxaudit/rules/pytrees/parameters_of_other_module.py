@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import plays
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.pytrees._shared.optimizers import Network, network_of
 
 _WHOLE = ((), ("['params']",))
@@ -142,7 +142,6 @@ def _finding(op: Op, network: Network, init: Op, other: Network, *, sure: bool) 
     return Obligation(
         ParametersOfOtherModule.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{network[0]}` is given the parameters of `{other[0]}`",
         current=f"what `{other[0]}.init` made is read as the parameters of `{network[0]}`",

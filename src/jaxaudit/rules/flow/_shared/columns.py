@@ -13,7 +13,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import given_as, inside_of
 from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON, REARRANGED
 from jaxaudit.rules.axes._shared.hidden import hiding_reduction
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict, proved, unknown
+from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
 from jaxaudit.rules.flow._shared.lined_up import Side, as_written, elementwise, stretched_operands
 
 
@@ -127,7 +127,6 @@ def _finding(
     return Obligation(
         rule,
         op.span,
-        Verdict.VIOLATED,
         severity=severity,
         message=f"{shape_text(column.dims)} meets {shape_text(row.dims)} and is silently broadcast to {made}",
         current="every entry of the one is combined with every entry of the other",
@@ -147,7 +146,6 @@ def _lost(rule: str, op: Op, squeezed: Op, column: ShapeFact, row: ShapeFact) ->
     return Obligation(
         rule,
         squeezed.span,
-        Verdict.VIOLATED,
         message=f"`squeeze` leaves {shape_text(row.dims)}, which meets {shape_text(column.dims)} and makes {made}",
         current="the axis of size 1 is gone on one side alone, so every entry meets every other one",
         expected=f"both have shape {shape_text(column.dims)}",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict, named
+from jaxaudit.rules.base import Obligation, Severity, Step, named
 
 
 def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
@@ -78,7 +78,6 @@ def _finding(rule: str, op: Op, whole: Value, reduction: Op, axis: int, *, sure:
     return Obligation(
         rule,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"{name} meets its own `{reduction.function}` over axis {axis}, which has lost that axis",
         current="broadcasting starts from the last axis, so each result lands on the wrong row, or JAX raises",
