@@ -11,9 +11,8 @@ from functools import reduce
 from typing import NamedTuple
 
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
 
-_REDUCES = frozenset("psum pmean pmax pmin all_gather psum_invariant all_gather_invariant".split())
-"""Collectives after which all devices have the same."""
 _LOOPS = frozenset(("scan", "while", "fori"))
 _Axes = frozenset[str]
 
@@ -83,7 +82,7 @@ def _collected(op: Op, given: Spread) -> Spread:
     if name == "axis_index":
         return Spread(axes)
     grouped = op.arguments.get("axis_index_groups", op.axis_index_groups) is not None
-    if name in _REDUCES and not grouped:
+    if name in SAME_ON_ALL_DEVICES and not grouped:
         return given.without(axes)
     # Data that are sent around may well be all that there are in the end.
     return Spread(given.sure - axes, given.open | axes)

@@ -196,6 +196,8 @@ REORDERED = _ids("roll flip fliplr flipud sort permutation")
 """Return all elements of one array in another order."""
 OVER_DEVICES = _ids("psum pmean pmax pmin")
 """Reduce over devices, element by element; gathering makes arrays of more axes."""
+SAME_ON_ALL_DEVICES = OVER_DEVICES | _ids("all_gather psum_invariant all_gather_invariant")
+"""Collectives after which all devices have the same."""
 CUMULATIVE = _ids("cumsum cumprod cummax cummin cumlogsumexp")
 """Return for every position the sum, product or extreme of all elements up to it."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
@@ -211,7 +213,11 @@ ROOTS = _ids("sqrt norm vector_norm")
 EVEN = _ids("square abs power cosh log_cosh")
 """Return the same for an error and its negative."""
 
-# what is made without operands, or from a key
+# what is made of other arrays, without operands, or from a key
+ARRAYS_OF_ITEMS = _ids("array asarray")
+"""Make an array of what Python holds: a list of arrays is stacked, an array is copied."""
+COPIED_ALONG = _ids("tile broadcast_to repeat full_like full")
+"""Return each element several times."""
 FIXED = _ids("zeros ones empty zeros_like ones_like empty_like arange eye identity iota tri indices ones_like_p")
 """Make arrays that have nothing to do with the elements of the arrays they are given."""
 DISCRETE_DRAWS = _ids(

@@ -22,13 +22,11 @@ from jaxaudit.analyses.keys.terms import (
     length,
 )
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, COPIED_ALONG
 
 Facts = Sequence[Term | None]
 
-_STACKS = ("stack", "array", "asarray")
-_COPIED = ("array", "asarray", "copy")
 _VIEWS = ("array.reshape", "array.permute", "array.move")
-_COPIES = ("tile", "broadcast_to", "repeat", "full_like", "full")
 _FRESH_NAMES = ("next", "new", "fresh", "split", "pop", "get", "make", "advance")
 """A property with such a name may give another key each time it is read."""
 
@@ -184,11 +182,11 @@ class TransferTable:
 
     def _stack(self, op: Op, read: Read[Term]) -> Facts:
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)
-        if isinstance(items, Value) and op.function in _COPIED:
+        if isinstance(items, Value) and (op.function in ARRAYS_OF_ITEMS or op.function == "copy"):
             return (read(items),)
         if not isinstance(items, tuple) or not items or not all(isinstance(item, Value) for item in items):
             return (None,)
-        aligned = op.function in _STACKS
+        aligned = op.function in ARRAYS_OF_ITEMS or op.function == "stack"
         return (self.terms.make(Stack, tuple(read(item) for item in items if isinstance(item, Value)), aligned),)
 
     def _select(self, op: Op, read: Read[Term]) -> Facts:
@@ -196,8 +194,7 @@ class TransferTable:
         return (self.terms.any_of([read(value) for value in ways]) if len(ways) == 2 else None,)
 
     def _expand(self, op: Op, read: Read[Term]) -> Facts:
-        copies = op.function in _COPIES
-        if not copies or not op.operands:
+        if op.function not in COPIED_ALONG or not op.operands:
             return self._view(op, read)
         return (self.terms.make(Repeat, read(op.operands[0]), (op,)),)
 
