@@ -10,16 +10,14 @@ from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.model import Abstract
 
 
-def ancestry(cls: ClassValue) -> Iterator[ClassValue]:
+def ancestry(cls: ClassValue) -> list[ClassValue]:
     """Return a class and its bases of the audited code, nearest first, each once."""
-    pending, seen = [cls], set()
-    while pending:
-        current = pending.pop(0)
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        pending.extend(base for base in current.bases if isinstance(base, ClassValue))
+    found = [cls]
+    for current in found:
+        for base in current.bases:
+            if isinstance(base, ClassValue) and base not in found:
+                found.append(base)
+    return found
 
 
 def find_in_class(cls: ClassValue, name: str) -> Abstract | None:

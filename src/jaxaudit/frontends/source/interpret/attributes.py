@@ -180,7 +180,7 @@ def _method(it: Interpreter, member: FunctionValue, receiver: Abstract, span: Sp
 
 
 def _super_attribute(it: Interpreter, base: Super, name: str, span: Span) -> Abstract:
-    for cls in list(ancestry(base.owner))[1:]:
+    for cls in ancestry(base.owner)[1:]:
         member = cls.namespace.get(name)
         if isinstance(member, FunctionValue):
             return _method(it, member, base.receiver, span)

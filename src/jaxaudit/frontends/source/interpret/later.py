@@ -22,6 +22,7 @@ from jaxaudit.ir import Root
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
+_CHANGING = frozenset((ast.Subscript, ast.Call, ast.Attribute))
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
 
 
@@ -56,6 +57,8 @@ def _changes(trees: Iterable[ast.Module]) -> tuple[set[str], set[str]]:
     for function in (one for tree in trees for one in landmarks(tree).functions):
         made = not isinstance(function, ast.Lambda) and function.name in _CONSTRUCTORS
         for node in walk(function):
+            if node.__class__ not in _CHANGING:
+                continue
             match node:
                 case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
                     changed.add(name)

@@ -36,7 +36,7 @@ def callers_in_bases(function: FunctionValue) -> list[FunctionValue]:
         return []
     members = [
         (name, _innermost(member))
-        for base in list(ancestry(owner))[1:]
+        for base in ancestry(owner)[1:]
         if function.name in base.namespace
         for name, member in base.namespace.items()
         if name not in owner.namespace

@@ -11,6 +11,10 @@ from jaxaudit.frontends.source.interpret.syntax import FunctionNode, children
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _INNER = (ast.NamedExpr, ast.Lambda, *_COMPREHENSIONS)
+_DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *_COMPREHENSIONS)
+_BINDING = (ast.Name, ast.Import, ast.ImportFrom, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
+_TELLING = frozenset((*_BINDING, *_DEFINING, ast.Global, ast.Nonlocal))
+"""The nodes that say something of names; most do not."""
 
 
 @dataclass(slots=True)
@@ -56,6 +60,8 @@ def _statement(node: ast.stmt) -> Bound:
 
 def _look(node: ast.AST, found: Bound) -> Iterable[ast.AST]:
     """Note what one node binds, and return the nodes below it that belong to the same scope."""
+    if node.__class__ not in _TELLING:
+        return children(node)
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             found.names.add(name)

@@ -10,6 +10,9 @@ from jaxaudit.frontends.source.names.bound import bound_by, defaults
 from jaxaudit.frontends.source.names.paths import State, taken
 from jaxaudit.frontends.source.names.scope import Scope
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SPECIAL = frozenset((ast.Name, ast.Lambda, ast.NamedExpr, ast.IfExp, ast.BoolOp, *_COMPREHENSIONS))
+
 
 def read_all(scope: Scope, nodes: Iterable[ast.AST], state: State) -> None:
     """Look up what several expressions read."""
@@ -28,6 +31,8 @@ def read(scope: Scope, node: ast.AST, state: State) -> None:
 
 def _special(scope: Scope, node: ast.AST, state: State) -> bool:
     """Look up what an expression reads that is a name, or does not evaluate its parts one after the other."""
+    if node.__class__ not in _SPECIAL:
+        return False
     match node:
         case ast.Name(ctx=ast.Load()):
             scope.look_up(node, state)
