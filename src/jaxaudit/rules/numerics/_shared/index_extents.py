@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from jaxaudit.analyses.dims import ONE, Dim, same
 from jaxaudit.analyses.extents import Extent, extents, met, size_of
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact, as_number, shown
 from jaxaudit.analyses.shapes.literals import shape_of as as_shape
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.ops import BRANCHES
+from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.ops import BRANCHES, KEEPING
 from jaxaudit.ir.types import Exit
 from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, taken, written
@@ -40,7 +42,7 @@ def judge_extents(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
         elif over <= 0:
             reason = f"{named(index, 'the index')} ends before {shown(extent.end)}, in an axis of size {shown(size)}"
             yield proved(rule, op.span, reason)
-        elif is_masked(op, facts.flow, far=over > 1) or _is_guarded(op, extent, facts):
+        elif _is_left_out(op, extent, facts, far=over > 1) or _is_guarded(op, extent, facts):
             yield unknown(rule, op.span, "what is read beyond the end may be left out afterwards")
         else:
             yield _too_far(rule, op, index, extent, size)
@@ -128,6 +130,16 @@ def _runs_over_other_axis(extent: Extent, base: Value, axis: int, fact: ShapeFac
     if len(fact.dims) != len(other.dims) or not all(map(same, fact.dims, other.dims)):
         return False
     return own % len(fact.dims) != axis % len(fact.dims)
+
+
+def _is_left_out(op: Op, extent: Extent, facts: Facts, *, far: bool) -> bool:
+    """Whether what is read beyond the end may be left out afterwards; of what is drawn, only who knows it can do so."""
+    flow = facts.flow
+    if extent.source.name == "key.draw":
+        made = walk(extent.source.results, lambda one: ahead(flow, one, through_ops("array.map", *KEEPING)))
+        if not any(reader.function in COMPARISONS for one in made for reader in flow.readers.get(one, ())):
+            return False
+    return is_masked(op, flow, far=far)
 
 
 def _is_guarded(op: Op, extent: Extent, facts: Facts) -> bool:

@@ -12,7 +12,7 @@ from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import CONJUNCTIONS
 from jaxaudit.ir.ops import KEEPING, SELECTED
-from jaxaudit.ir.values import index_parts
+from jaxaudit.ir.values import index_parts, leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Step, named, proved
 from jaxaudit.rules.numerics._shared.padding import counters, plain_index
 
@@ -132,10 +132,13 @@ def is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
 
 
 def _hands_on(op: Op) -> bool:
-    return op.name == "array.map" or op.name in KEEPING
+    whole = op.name == "py.item" and leaves_nothing_out(op.arguments.get("index"))
+    return whole or op.name == "array.map" or op.name in KEEPING
 
 
 def _masks(reader: Op, *, far: bool) -> bool:
+    if reader.name == "py.item" and leaves_nothing_out(reader.arguments.get("index")):
+        return False
     if reader.name in (*SELECTED, "array.select", "array.scatter"):
         return not (far and reader.name == "py.item" and _drops_one(reader.arguments.get("index")))
     weighs = reader.function == "multiply" and len(reader.operands) > 1
