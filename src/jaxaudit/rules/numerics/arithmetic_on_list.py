@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
-from jaxaudit.ir import Argument, Op, Program
+from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
 from jaxaudit.ir.operators import SIGNS
+from jaxaudit.ir.ops import REARRANGED
+from jaxaudit.libraries.lookup import lookup
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict, proved
 
-_CALCULATING = ("array.map", "array.reduce", "array.scan", "array.order", "array.dot")
+_CALCULATING = REARRANGED | {"array.map", "array.reduce", "array.scan", "array.order", "array.dot", "array.move"}
+_PYTHON = {"tuple": tuple, "list": list, "dict": dict}
 
 
 class ArithmeticOnList(Rule):
@@ -19,7 +22,7 @@ class ArithmeticOnList(Rule):
 
     ## What it does
     Looks at operators with a list or tuple on one side, and a number or an array of JAX on the other; at lists that a
-    function of `jax.numpy` is to calculate with; and at lists of different numbers that are repeated.
+    function of `jax.numpy` is to calculate with or to rearrange; and at lists of different numbers that are repeated.
 
     ## Why is this bad?
     `[0.1, 0.2] * 2` is `[0.1, 0.2, 0.1, 0.2]`. All other arithmetic with a list raises `TypeError`, also with arrays:
@@ -79,6 +82,12 @@ class ArithmeticOnList(Rule):
     def mean(x):
         return jnp.mean(x, where=())  #!
 
+    ## a tuple of arrays that is rearranged and asked for its shape
+    def batches(a, b, n):
+        both = jax.tree.map(lambda x: x + 1, (a, b))
+        flat = jnp.swapaxes(both, 0, 1)  #!
+        return flat, jnp.zeros((n, *both.shape[1:]))  #!
+
     ## a list that is repeated
     def scaled():
         weights = [0.1, 0.9]
@@ -91,7 +100,8 @@ class ArithmeticOnList(Rule):
         yield from map(_repeated, program.named("py.repeat"))
         operators = (op for op in program.named("array.map", "array.dot") if op.is_operator)
         yield from (one for op in operators for one in _judge(op, values))
-        yield from (one for op in program.named(*_CALCULATING) for one in _given(op, values))
+        yield from (one for op in program.named(*sorted(_CALCULATING)) for one in _given(op, values))
+        yield from (one for op in program.named("py.attr") for one in _attribute(op, facts))
 
 
 def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
@@ -113,15 +123,24 @@ def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
         yield _refused(op, f"`{op.function}` raises `TypeError` for a Python list or tuple as `where`")
         return
     # Of `f(*values, **options)` nobody knows which parameter gets what.
-    plain = op.qualified.startswith("jax.numpy.") and not op.has("*", "**")
-    if not plain or op.function in TAKES_SEQUENCES:
+    row = lookup(op.qualified) if op.qualified.startswith("jax.numpy.") and not op.has("*", "**") else None
+    if row is None or row.params[0].startswith("*") or op.function in TAKES_SEQUENCES:
         return
     first = next(iter(op.arguments.values()), None)
-    if isinstance(first, tuple):
+    if isinstance(first, tuple | Mapping):
         name = op.qualified.removeprefix("jax.numpy.")
         yield _refused(op, f"`jnp.{name}` raises `TypeError` for a Python list or tuple")
     elif values.is_jax_array(first):
         yield proved(ArithmeticOnList.name, op.span, "what is calculated with is an array")
+
+
+def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Judge what is read of a container that was just put together."""
+    base = op.arguments.get("base")
+    maker = facts.flow.maker(base) if isinstance(base, Value) else None
+    kind = maker.kind if maker is not None and maker.name == "py.container" else ""
+    if kind in _PYTHON and not hasattr(_PYTHON[kind], op.label):
+        yield _refused(op, f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`")
 
 
 def _refuses(function: str, other: Argument, values: PythonValues) -> bool:
