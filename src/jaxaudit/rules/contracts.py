@@ -163,12 +163,15 @@ _LINED_UP = Clause("silent-broadcast", "which axes are lined up here is not know
 _JOINED = Clause("unrelated-axes-joined", "what the axes are that are summed over here is not known", _arrays_meet)
 _PURE = Clause("side-effect-in-traced-code", "what it runs is not known", within=True, written=True)
 _LEAKS = Clause("tracer-leak", "what it runs is not known", within=True, written=True)
+_CALLED = Clause("callback-arguments", "what it calls is not known", written=True)
 _CARRIED = (
+    _CALLED,
     Clause("carry-type-changes", "the type of what it carries is not known", _carries),
     Clause("unchanged-carry", "what becomes of all that it carries is not known", _carries),
     Clause("impure-body", "what it runs is not known", within=True, written=True),
 )
 _MAPS = (
+    _CALLED,
     Clause("in-axes-structure-mismatch", "the structure of what is mapped is not known", _is_called, written=True),
     Clause("wrong-axis-mapped", "what the mapped axis is, is not known", _is_called),
     Clause("batched-argument-broadcast", "whether what is shared has the mapped axis is not known", _some_shared),
@@ -208,8 +211,9 @@ CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
     ),
     "fori": _CARRIED,
     "while": _CARRIED,
-    "cond": (Clause("branch-type-mismatch", "the types of what its branches give are not known"),),
+    "cond": (_CALLED, Clause("branch-type-mismatch", "the types of what its branches give are not known")),
     "grad": (
+        _CALLED,
         Clause("non-scalar-grad", "the shape of what is differentiated is not known"),
         Clause("wrong-argnums", "what is differentiated by is not known"),
         Clause("aux-mishandled", "what the function gives is not known"),
@@ -218,7 +222,7 @@ CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
     ),
     "custom_jvp": (Clause("wrong-custom-derivative", "what the rule computes is not known"),),
     "custom_vjp": (Clause("wrong-custom-derivative", "what the rule computes is not known"),),
-    "tree.map": (Clause("tree-structure-mismatch", "the structure of the trees is not known", _several),),
+    "tree.map": (_CALLED, Clause("tree-structure-mismatch", "the structure of the trees is not known", _several)),
     "key.split": (Clause("key-reused", "whose key this is, is not known"),),
     "key.draw": (Clause("key-reused", "whose key this is, is not known"),),
     "collective": (Clause("unbound-axis-name", "what is mapped around it is not known", within=True),),

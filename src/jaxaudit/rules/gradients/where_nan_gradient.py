@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges.validity import Use, slopes_wanted
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved, unknown
 
 Through = Mapping[Value, Op | None]
 """The values that gradients flow through, each with the op that takes one; None where only callers may."""
@@ -120,13 +120,23 @@ def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[O
     if flow.program.types and not _is_transposed(op, flow):
         return
     if op.name == "array.select" and op.function in ("where", "select", "select_n"):
-        condition = op.argument("condition", "pred")
-        for names, holds in ((("x", "on_true"), True), (("y", "on_false"), False)):
-            for inner in _arm_ops(op.argument(*names), gradients, flow):
-                uses = [use for use in slopes_wanted(inner) if not _is_bound(use.argument, condition, ranges, flow)]
-                yield from _masked(op, condition, uses, ranges, gradients, holds=holds)
+        yield from _arms(op, ranges, gradients, flow)
     elif op.function in ROOTS and op.api in ("", "sqrt", "norm"):
         yield from _root(op, ranges, gradients)
+
+
+def _arms(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Obligation]:
+    condition = op.argument("condition", "pred")
+    found: list[Obligation] = []
+    strange = False
+    for names, holds in ((("x", "on_true"), True), (("y", "on_false"), False)):
+        for inner in _arm_ops(op.argument(*names), gradients, flow):
+            strange |= not inner.name.startswith("array.")
+            uses = [use for use in slopes_wanted(inner) if not _is_bound(use.argument, condition, ranges, flow)]
+            found += _masked(op, condition, uses, ranges, gradients, holds=holds)
+    if strange and not any(one.verdict is Verdict.VIOLATED for one in found):
+        found.append(unknown(WhereNanGradient.name, op.span, "not all that its arms are made of is known"))
+    yield from found or [proved(WhereNanGradient.name, op.span, "what it masks has a finite derivative everywhere")]
 
 
 def _is_transposed(op: Op, flow: Flow) -> bool:
@@ -139,7 +149,7 @@ def _is_transposed(op: Op, flow: Flow) -> bool:
 
 
 def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:
-    """Return the elementwise ops that an arm is made of."""
+    """Return the elementwise ops that an arm is made of, and those that its elements come out of."""
 
     def below(value: Value) -> Iterable[Value]:
         maker = flow.maker(value) if value in gradients else None
@@ -147,7 +157,7 @@ def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:
 
     for value in walk([arm] if isinstance(arm, Value) else [], below):
         maker = flow.maker(value)
-        if maker is not None and value in gradients and _is_elementwise(maker):
+        if maker is not None and value in gradients:
             yield maker
 
 
@@ -172,11 +182,15 @@ def _masked(
         guarded = ranges.under(select, condition, use.argument, holds=holds)
         keeps_out = use.domain.guarded
         if use.domain.safe(known):
-            if guarded != known:
-                reason = f"{_name(use.argument)} is {range_text(known)} at the masked points too"
-                yield proved(WhereNanGradient.name, select.span, reason)
+            reason = f"{_name(use.argument)} is {range_text(known) or 'fine'} at the masked points too"
+            yield proved(WhereNanGradient.name, select.span, reason)
         elif keeps_out is not None and keeps_out(guarded) and not keeps_out(known):
             yield _finding(select, use, gradients)
+        else:
+            wanted = (
+                f"whether {_name(use.argument)} is {use.domain.wants} wherever {use.function} is taken is not known"
+            )
+            yield unknown(WhereNanGradient.name, select.span, wanted)
 
 
 def _name(value: Value) -> str:
@@ -208,6 +222,8 @@ def _root(op: Op, ranges: Ranges, gradients: Through) -> Iterator[Obligation]:
             yield proved(WhereNanGradient.name, op.span, reason)
         elif known.zero is not None and known.zero.ordinary and not known.zero.blocks:
             yield _root_of_zero(op, use, known.zero.reason, gradients)
+        else:
+            yield unknown(WhereNanGradient.name, op.span, f"whether {_name(use.argument)} is ever 0 is not known")
 
 
 def _root_of_zero(op: Op, use: Use, reason: str, gradients: Through) -> Obligation:

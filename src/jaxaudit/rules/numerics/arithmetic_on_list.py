@@ -127,7 +127,7 @@ def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
     if row is None or row.params[0].startswith("*") or op.function in TAKES_SEQUENCES:
         return
     first = next(iter(op.arguments.values()), None)
-    if isinstance(first, tuple | Mapping):
+    if isinstance(first, (tuple, Mapping)):
         name = op.qualified.removeprefix("jax.numpy.")
         yield _refused(op, f"`jnp.{name}` raises `TypeError` for a Python list or tuple")
     elif values.is_jax_array(first):
