@@ -24,7 +24,13 @@ def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
         key = (one.rule, one.span, one.front_end)
         known = worst.get(key)
         worst[key] = one if known is None else _worse(known, one)
-    return sorted(worst.values(), key=lambda one: (one.span, one.rule))
+    special = {one.span for one in worst.values() if one.verdict is Verdict.VIOLATED and one.rule not in _GENERAL}
+    kept = (one for one in worst.values() if one.rule not in _GENERAL or one.span not in special)
+    return sorted(kept, key=lambda one: (one.span, one.rule))
+
+
+_GENERAL = frozenset(("value-never-read",))
+"""Rules that say nothing more of a place where another one says what is wrong: one mistake is one finding."""
 
 
 def combine(merged: Sequence[Obligation]) -> list[Obligation]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.succession import Way, goes_on
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.succession import GoesOn, Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.analyses.versions import Version, Versions
-from jaxaudit.ir import Program, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
+from jaxaudit.rules.intent.names import is_newer
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
+from jaxaudit.spans import Span
 
 
 class StaleValue(Rule):
@@ -94,16 +97,30 @@ class StaleValue(Rule):
             "    return y + h\n",
             "called for its other result",
         ),
+        Example(
+            "def step(env, state, action):\n    next_state = env.step(state, action)  #?\n"
+            "    return next_state.obs, state, next_state.reward\n",
+            "the newer one is only looked at",
+        ),
+        Example(
+            "def run(kernel, state, keys):\n    def body(state, key):\n"
+            "        new_state, info = kernel(key, state)  #?\n        return state, (new_state, info)\n"
+            "    return jax.lax.scan(body, state, keys)\n",
+            "the newer one is given out, and the old one goes into the next turn",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every successor of a value."""
         lost, flow = lost_successors(facts), facts.flow
-        for one in (*lost.values(), *untaken_successors(facts)):
+        found = (*lost.values(), *untaken_successors(facts))
+        for one in found:
             yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, flow))
+        yield from _beside(program, facts)
+        told = {one.made.span for one in found}
         noted = {value for note in program.named("py.unread") for value in note.values or ()}
         for value, version in facts.get(Versions).all():
-            if value not in noted:
+            if value not in noted and facts.get(Versions).maker(value).span not in told:
                 yield _judge(value, version, facts)
 
 
@@ -116,11 +133,63 @@ def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
     if not becomes & EFFECTS:
         reason = f"no effect of the newer version of {name} that `{called(made)}` makes is known"
         return unknown(StaleValue.name, made.span, reason)
-    ways = {one.way for before in version.old for one in goes_on(facts.flow, before, made)}
-    if not ways.isdisjoint((Way.RETURNED, Way.CARRIED)) and not becomes & Use.CARRIED:
-        reason = f"both {name} and its newer version are handed on: which of them is meant is not known"
+    found = [one for before in version.old for one in goes_on(facts.flow, before, made)]
+    if _handed_instead(facts.get(Uses).of(value), found) is not None:
+        reason = f"both {name} and its newer version are used on: which of them is meant is not known"
         return unknown(StaleValue.name, made.span, reason)
     return proved(StaleValue.name, made.span, f"the newer version of {name} that `{called(made)}` makes is used")
+
+
+def _handed_instead(newer: Use, old: Sequence[GoesOn]) -> Span | None:
+    """Return where an old value is handed on in the place of a newer one, which is only looked at."""
+    for one in old:
+        if one.way is Way.CARRIED and not newer & Use.CARRIED:
+            return one.at
+        if one.way is Way.RETURNED and not newer & (Use.RETURNED | Use.CARRIED | Use.STORED | Use.HANDED):
+            return one.at
+    return None
+
+
+def _beside(program: Program, facts: Facts) -> Iterator[Obligation]:
+    """Judge what a call gives in a variable that is named as the successor of what it was given."""
+    uses, flow = facts.get(Uses), facts.flow
+    for note in program.named("py.beside"):
+        values, had = note.values or (), note.had or ()
+        made = flow.maker(values[0]) if values and had and is_newer(note.label, note.of) else None
+        if made is not None and any(map(uses.is_read, values)):
+            ends = [op for op in flow.readers.get(had[0], ()) if _returns_old(op, note) and _is_later(flow, op, made)]
+            single = len(values) == len(had) == 1 and not ends
+            carried = (
+                _handed_instead(uses.of(values[0]) | Use.RETURNED, goes_on(flow, had[0], made)) if single else None
+            )
+            instead = ends[0].span if ends else carried
+            if instead is not None:
+                yield _left_behind(note, instead, made)
+
+
+def _returns_old(op: Op, note: Op) -> bool:
+    """Whether a `return` gives the old variable, and the newer one only in parts."""
+    written = op.written or ()
+    given = op.name == "py.return" and note.of in written and note.label not in written
+    return given and set(note.had or ()) <= set(op.operands)
+
+
+def _is_later(flow: Flow, op: Op, made: Op) -> bool:
+    return flow.places.comes_before(made, op) and flow.places.both_happen(made, op)
+
+
+def _left_behind(note: Op, instead: Span, made: Op) -> Obligation:
+    newer, old = note.label, note.of
+    return Obligation(
+        StaleValue.name,
+        note.span,
+        severity=Severity.WARNING,
+        message=f"`{newer}` is only looked at, and the old `{old}` is handed on, on line {instead.line}",
+        current=f"`{called(made)}` makes a newer `{old}`, and whoever comes next gets the one before it",
+        expected=f"the newer `{old}` is handed on",
+        steps=(Step(made.span, f"the newer `{old}` is made here"), Step(instead, f"the old `{old}` is handed on here")),
+        suggestion=f"hand the newer `{old}` on",
+    )
 
 
 def _finding(lost: Lost, surely: bool | None) -> Obligation:
