@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
-from jaxaudit.analyses.versions import Version, Versions
+from jaxaudit.analyses.versions import Ground, Version, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
@@ -103,6 +104,11 @@ class StaleValue(Rule):
             "the newer one is only looked at",
         ),
         Example(
+            "def run(f, init, xs, rest):\n    carry, ys = jax.lax.scan(f, init, xs)\n    if rest is not None:\n"
+            "        carry, more = f(init, rest)  #!\n        ys = jnp.concatenate([ys, more])\n    return carry, ys\n",
+            "the last step starts over",
+        ),
+        Example(
             "def run(kernel, state, keys):\n    def body(state, key):\n"
             "        new_state, info = kernel(key, state)  #?\n        return state, (new_state, info)\n"
             "    return jax.lax.scan(body, state, keys)\n",
@@ -117,6 +123,7 @@ class StaleValue(Rule):
         for one in found:
             yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, flow))
         yield from _beside(program, facts)
+        yield from (_started_over(*one) for one in _overwritten(program, facts))
         told = {one.made.span for one in found}
         noted = {value for note in program.named("py.unread") for value in note.values or ()}
         for value, version in facts.get(Versions).all():
@@ -165,6 +172,38 @@ def _beside(program: Program, facts: Facts) -> Iterator[Obligation]:
             instead = ends[0].span if ends else carried
             if instead is not None:
                 yield _left_behind(note, instead, made)
+
+
+def _overwritten(program: Program, facts: Facts) -> Iterator[tuple[Op, Value, Op]]:
+    """Return where a variable that holds a successor is bound to what is made of the value before, on some path.
+
+    What else the step gave is used: it was taken, and the next one starts from where it started.
+    """
+    versions, uses, flow = facts.get(Versions), facts.get(Uses), facts.flow
+    for note in program.named("py.overwritten"):
+        lost, values = (note.had or ())[:1], (note.values or ())[:1]
+        version = versions.of(lost[0]) if lost and values and uses.is_read(lost[0]) else None
+        made = flow.maker(values[0]) if version is not None else None
+        whole = flow.maker(made.operands[0]) if made is not None and made.name == "py.unpack" else made
+        if version is None or whole is None or depends(flow, values[0], lost):
+            continue
+        step, old = versions.maker(lost[0]), [one for one in version.in_order if one in whole.operands]
+        beside = any(uses.is_read(one) for one in step.results if versions.of(one) is None)
+        if old and beside and version.ground is not Ground.VARIABLE:
+            yield note, old[0], step
+
+
+def _started_over(note: Op, old: Value, step: Op) -> Obligation:
+    before = named(old, "the value before")
+    return Obligation(
+        StaleValue.name,
+        note.span,
+        message=f"`{note.label}` starts again from {before}, and what `{called(step)}` made of it is lost here",
+        current=f"`{called(step)}` gave a newer {before} in `{note.label}`, which is bound again before it is read",
+        expected=f"this step goes on from `{note.label}`",
+        steps=(Step(step.span, f"the newer {before} is made here"),),
+        suggestion=f"give it `{note.label}` in the place of {before}",
+    )
 
 
 def _returns_old(op: Op, note: Op) -> bool:

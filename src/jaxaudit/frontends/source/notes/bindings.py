@@ -65,6 +65,7 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
 def note_taken(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
     """Note which variables take the results of a call, and what those of them held that it was given."""
     _note_beside(it, node)
+    _note_overwritten(it, node, before)
     if before is it.frame.env or not isinstance(targets := node.targets[0], ast.Tuple):
         return
     names = [one.id if isinstance(one, ast.Name) else "" for one in targets.elts]
@@ -92,6 +93,20 @@ def _note_beside(it: Interpreter, node: ast.Assign) -> None:
                 values, had = _leaves(it, env[target.id]), _leaves(it, env[old])
                 attrs = {"name": target.id, "of": old, "values": values, "had": had}
                 it.emit("py.beside", it.span(target), attrs=attrs, results=0)
+
+
+def _note_overwritten(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
+    """Note each variable whose value another statement bound, and that nothing has read on some path to this one."""
+    function = it.frame.function
+    if before is it.frame.env or function is None:
+        return
+    scope = scope_of(function.node)
+    for target in _names(node.targets[0]):
+        earlier = scope.liveness.overwritten.get((target.id, node), set()) - {node}
+        if earlier and target.id in before and not scope.reflects and target.id not in scope.shared:
+            values, had = _leaves(it, it.frame.env[target.id]), _leaves(it, before[target.id])
+            attrs = {"name": target.id, "values": values, "had": had}
+            it.emit("py.overwritten", it.span(target), attrs=attrs, results=0)
 
 
 def _kind(it: Interpreter, value: Abstract | None) -> str:

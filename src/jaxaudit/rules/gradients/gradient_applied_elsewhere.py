@@ -1,0 +1,142 @@
+"""The rule `gradient-applied-elsewhere`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.versions import unknown_step
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import SUMS_OF_TWO
+from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, behind, own_results
+
+
+class GradientAppliedElsewhere(Rule):
+    """A gradient is applied to another value than the one that it was taken at.
+
+    ## What it does
+
+    Follows what `apply_updates` adds, and what is subtracted from a value by hand, back to the gradient, and compares
+    what the gradient is taken of with what it is applied to.
+
+    ## Why is this bad?
+
+    The gradient by `alpha = exp(log_alpha)` is not the gradient by `log_alpha`: it lacks the factor `alpha`. The steps
+    have the wrong size, and nothing is raised.
+
+    ## Example
+
+    ```python
+    alpha = jnp.exp(log_alpha)
+    grad = jax.grad(loss)(alpha)
+    log_alpha = log_alpha - rate * grad
+    ```
+
+    ## Use instead
+
+    ```python
+    grad = jax.grad(lambda log_alpha: loss(jnp.exp(log_alpha)))(log_alpha)
+    log_alpha = log_alpha - rate * grad
+    ```
+
+    ## When it cannot tell
+
+    Where neither is computed from the other, the two may be one value under two names.
+    """
+
+    summary = "A gradient is applied to another value than the one that it was taken at."
+    valid = """
+    ## taken at what is changed
+    def step(log_alpha, x):
+        grad = jax.grad(lambda log_alpha: jnp.exp(log_alpha) * x.sum())(log_alpha)
+        return log_alpha - 0.1 * grad
+
+    ## taken a little ahead
+    def step(x, velocity, loss):
+        grad = jax.grad(loss)(x + 0.9 * velocity)
+        return x - 0.1 * grad
+    """
+    invalid = """
+    ## by hand
+    def step(log_alpha, x):
+        alpha = jnp.exp(log_alpha)
+        grad = jax.grad(lambda alpha: alpha * x.sum())(alpha)
+        return log_alpha - 0.1 * grad  #!
+
+    ## by an optimizer
+    import optax
+
+    tx = optax.adam(1e-3)
+
+    def step(log_alpha, state, x):
+        alpha = jnp.exp(log_alpha)
+        grad = jax.grad(lambda alpha: alpha * x.sum())(alpha)
+        updates, state = tx.update(grad, state)
+        return optax.apply_updates(log_alpha, updates), state  #!
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every value that a gradient is applied to."""
+        flow = facts.flow
+        for op in program.calling(*APPLIES):
+            changed = op.arguments.get("params", op.arguments.get("model"))
+            yield from _judge(op, changed, _updates(flow, op.arguments.get("updates")), flow)
+        for op in program.mapping("subtract"):
+            scaled = flow.maker(op.operands[1]) if len(op.operands) == 2 else None
+            if scaled is not None and scaled.function == "multiply":
+                yield from _judge(op, op.operands[0], scaled.operands, flow)
+
+
+def _updates(flow: Flow, updates: Argument) -> Argument:
+    """Return the gradients that the step of an unknown optimizer made updates from."""
+    made = flow.maker(updates) if isinstance(updates, Value) else None
+    step = unknown_step(flow, made) if made is not None and made.name == "py.unpack" else None
+    return updates if step is None else step.operands[1]
+
+
+def _judge(op: Op, changed: Argument, given: Argument, flow: Flow) -> Iterator[Obligation]:
+    gradients = [(one, at - own_results(one)) for one, at in behind(flow, given)]
+    for source, at in gradients:
+        places = source.differentiated or ()
+        if not 0 <= at < len(places) or not isinstance(changed, Value):
+            continue
+        taken, meant = (origin(flow, one, {}).value for one in (source.operands[places[at]], changed))
+        if taken is meant:
+            yield proved(GradientAppliedElsewhere.name, op.span, "the gradient was taken at what it is applied to")
+        elif _is_computed(flow, taken, meant):
+            yield _finding(op, source, taken, meant)
+        else:
+            reason = "whether the gradient was taken at what it is applied to is not known"
+            yield unknown(GradientAppliedElsewhere.name, op.span, reason)
+
+
+def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
+    """Whether a value is a function of another one alone, such as `exp`.
+
+    What is moved a little, `x + momentum`, is where some methods take the gradient on purpose.
+    """
+
+    def before(one: Value) -> Value | None:
+        op = flow.maker(one)
+        return op.operands[0] if op is not None and op.name == "array.map" and len(op.operands) == 1 else None
+
+    chain = list(walk((value,), lambda one: [] if one is of or (found := before(one)) is None else [found]))
+    makers = (flow.maker(one) for one in chain[:-1])
+    return chain[-1] is of and any(op is not None and op.function not in SUMS_OF_TWO for op in makers)
+
+
+def _finding(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:
+    at, changed = named(taken, "one value"), named(meant, "another one")
+    return Obligation(
+        GradientAppliedElsewhere.name,
+        op.span,
+        message=f"the gradient by {at} is applied to {changed}, which {at} is computed from",
+        current=f"the step lacks the derivative of {at} by {changed}, so it has the wrong size",
+        expected=f"the gradient is taken by {changed}",
+        steps=(Step(source.span, f"the gradient by {at} is taken here"),),
+        suggestion=f"compute {at} inside of the function that is differentiated",
+    )
