@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.succession import goes_on
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
 from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
 from jaxaudit.libraries.lookup import lookup, playing
 from jaxaudit.libraries.packages import computes
@@ -175,7 +176,7 @@ def _only_computes(op: Op, flow: Flow) -> bool:
     if op.name == "tree.map":
         return True
     # What is made an array is often made for the exception that it may raise.
-    if op.regions or op.name in MAPPED or op.function in ("asarray", "array"):
+    if op.regions or op.name in MAPPED or op.function in ARRAYS_OF_ITEMS:
         return False
     if computes(op.qualified):
         return not op.name.startswith(("py.", "array.shape", "device.")) or op.function == "with_sharding_constraint"
