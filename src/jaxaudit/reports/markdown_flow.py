@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.reports.crossings import UNCHANGED, Named, Row, axis_names, crossing_rows, fold, shape_text
-from jaxaudit.reports.markdown_text import bounded, code, counted, escaped, fenced, label, table
+from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, label, table
 from jaxaudit.reports.model import Axis, Boundary, FlowStep, FlowValue, Report, Transformation
+from jaxaudit.reports.sections import counted
 from jaxaudit.reports.sections_axes import tells
 from jaxaudit.reports.sections_flow import what_of
 

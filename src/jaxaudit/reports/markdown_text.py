@@ -80,11 +80,6 @@ def label(text: str, most: int = 60) -> str:
     return "".join(char if char.isalnum() or char in " _.,:=/()" else f"#{ord(char)};" for char in shown)
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """Write a number of things, in the words for one or for many."""
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def bounded(blocks: Sequence[Sequence[str]], room: int, left: str) -> Iterator[str]:
     """Return as many blocks as there is room for, and say how many are left out; `left` names them."""
     for number, block in enumerate(blocks):

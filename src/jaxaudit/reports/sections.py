@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from rich.text import Text
 
@@ -12,6 +13,7 @@ from jaxaudit.reports.sections_axes import axes_section
 from jaxaudit.reports.sections_flow import boundary_section, flow_section, stack_section
 from jaxaudit.reports.snippet import Look, clean
 
+Kind = TypeVar("Kind")
 Findings = Callable[[Sequence[Finding]], Iterator[Text]]
 _SHOWN_PLACES = 3
 _SHOWN_LINES = 12
@@ -64,7 +66,7 @@ def summary_line(report: Report) -> Text:
         (kinds.count("performance"), "performance issue", "performance issues"),
         (len(report.warnings), "warning", "warnings"),
     ]
-    said = [_count(number, one, many) for number, one, many in counts if number]
+    said = [counted(number, one, many) for number, one, many in counts if number]
     if not report.issues:
         said.insert(0, "No issues")
         return Text(", ".join(said) + ".", "bold green" if not report.warnings else "bold yellow")
@@ -74,13 +76,13 @@ def summary_line(report: Report) -> Text:
 def coverage_line(report: Report, *, verbose: bool = False) -> str:
     """Return in one line how far the audit saw."""
     seen = report.coverage
-    read = f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')})"
-    entered = f"entered {seen.entered:,} of {_count(seen.functions, 'function', 'functions')}"
-    traced = [f"saw {_count(seen.traced, 'traced function', 'traced functions')}"] if seen.traced else []
-    known = [f"shapes known of {seen.shapes:,} of {_count(seen.arrays, 'array', 'arrays')}"] if seen.arrays else []
+    read = f"Read {counted(seen.files, 'file', 'files')} ({counted(seen.lines, 'line', 'lines')})"
+    entered = f"entered {seen.entered:,} of {counted(seen.functions, 'function', 'functions')}"
+    traced = [f"saw {counted(seen.traced, 'traced function', 'traced functions')}"] if seen.traced else []
+    known = [f"shapes known of {seen.shapes:,} of {counted(seen.arrays, 'array', 'arrays')}"] if seen.arrays else []
     parts = [", ".join([read, entered, *traced]), *known, _decided(seen, verbose=verbose)]
     if seen.suppressed:
-        parts.append(f"{_count(seen.suppressed, 'finding', 'findings')} suppressed")
+        parts.append(f"{counted(seen.suppressed, 'finding', 'findings')} suppressed")
     return "; ".join(parts) + "." + _left_out(seen)
 
 
@@ -88,7 +90,7 @@ def _left_out(seen: Coverage) -> str:
     if not seen.unfollowed:
         return ""
     many = seen.unfollowed > 1
-    calls = f"{_count(seen.unfollowed, 'call', 'calls')} {'were' if many else 'was'} not followed"
+    calls = f"{counted(seen.unfollowed, 'call', 'calls')} {'were' if many else 'was'} not followed"
     return f" {calls}: the program is too large to follow {'them all' if many else 'every call'}."
 
 
@@ -97,7 +99,7 @@ def _decided(seen: Coverage, *, verbose: bool) -> str:
         return "found nothing that the rules of this run look at"
     decided = seen.obligations - seen.unknown
     share = f"{100 * decided // seen.obligations}%"
-    said = f"decided {decided:,} of {_count(seen.obligations, 'obligation', 'obligations')} ({share})"
+    said = f"decided {decided:,} of {counted(seen.obligations, 'obligation', 'obligations')} ({share})"
     return said if verbose or not seen.unknown else f"{said}, -v tells what is open"
 
 
@@ -122,10 +124,7 @@ def _lines(lines: Sequence[int]) -> str:
 
 
 def _unknown(unknown: Iterable[Unknown]) -> Iterator[Text]:
-    places: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in unknown:
-        places[one.rule, one.reason].append(f"{one.path}:{one.line}")
-    for (rule, reason), where in sorted(places.items(), key=lambda entry: -len(entry[1])):
+    for (rule, reason), where in ranked(((one.rule, one.reason), f"{one.path}:{one.line}") for one in unknown):
         yield Text().append(f"  {len(where):>4}  ", "yellow").append(rule, "bold").append(f"  {clean(reason)}")
         yield Text(" " * 8 + _some(where), "dim")
     yield Text()
@@ -154,11 +153,8 @@ def _observed(observed: Iterable[ObservedFunction]) -> Iterator[Text]:
 
 
 def _skipped(title: str, skipped: Iterable[SkippedFunction]) -> Iterator[Text]:
-    places: dict[str, list[str]] = defaultdict(list)
-    for one in skipped:
-        places[one.reason].append(f"{one.path}:{one.line} {one.function}")
     yield Text(f"  {title}", "dim")
-    for reason, where in sorted(places.items(), key=lambda entry: -len(entry[1])):
+    for reason, where in ranked((one.reason, f"{one.path}:{one.line} {one.function}") for one in skipped):
         yield Text().append(f"  {len(where):>4}  ", "yellow").append(clean(reason))
         yield Text(" " * 8 + _some(where), "dim")
     yield Text()
@@ -174,5 +170,14 @@ def _none() -> Iterator[Text]:
     yield Text()
 
 
-def _count(number: int, one: str, many: str) -> str:
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number of things, in the words for one or for many."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def ranked(found: Iterable[tuple[Kind, str]]) -> list[tuple[Kind, list[str]]]:
+    """Return the places of each kind of thing, the most frequent kind first."""
+    places: dict[Kind, list[str]] = defaultdict(list)
+    for kind, place in found:
+        places[kind].append(place)
+    return sorted(places.items(), key=lambda entry: -len(entry[1]))

@@ -8,10 +8,10 @@ from itertools import islice
 
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.markdown_flow import axis_lines, boundary_lines, flow_lines, stack_lines
-from jaxaudit.reports.markdown_text import bounded, code, counted, fenced, prose, table
+from jaxaudit.reports.markdown_text import bounded, code, fenced, prose, table
 from jaxaudit.reports.model import Coverage, Finding, Report, Unknown, Verified
 from jaxaudit.reports.registry import Format
-from jaxaudit.reports.sections import coverage_line, summary_line
+from jaxaudit.reports.sections import counted, coverage_line, ranked, summary_line
 from jaxaudit.reports.snippet import clean
 
 _ISSUES_ROOM = 16_000
@@ -125,11 +125,8 @@ def _proved(rule: str, found: Sequence[Verified]) -> list[str]:
 
 
 def _unknown(unknown: Iterable[Unknown]) -> Iterator[str]:
-    places: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in unknown:
-        places[one.rule, one.reason].append(f"{one.path}:{one.line}")
-    ranked = sorted(places.items(), key=lambda entry: -len(entry[1]))
-    told = (f"- {len(where):,} x {code(rule)}: {prose(reason)} ({_places(where)})" for (rule, reason), where in ranked)
+    found = ranked(((one.rule, one.reason), f"{one.path}:{one.line}") for one in unknown)
+    told = (f"- {len(where):,} x {code(rule)}: {prose(reason)} ({_places(where)})" for (rule, reason), where in found)
     yield from bounded([[line] for line in told], _UNKNOWN_ROOM, "reasons are")
 
 
