@@ -6,42 +6,33 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, proved, unknown
+from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
 
 
 class SignatureMismatch(Rule):
     """A function or class of the program is called with arguments that it does not take.
 
     ## What it does
-
     Compares every call with the parameters of what is called: how many there are, which have names, which must be
     given. It looks through `partial` and bound methods, and at the fields of dataclasses and named tuples. What
     JAX itself calls is the matter of `callback-arguments`.
 
     ## Why is this bad?
-
     The call raises a `TypeError` on the day that somebody gets there.
 
     ## Example
-
-    ```python
-    def scale(x, factor):
-        return x * factor
+        def scale(x, factor):
+            return x * factor
 
 
-    def apply(xs, factor, offset):
-        return scale(xs, factor, offset)
-    ```
+        def apply(xs, factor, offset):
+            return scale(xs, factor, offset)
 
     ## Use instead
-
-    ```python
-    def apply(xs, factor, offset):
-        return scale(xs, factor) + offset
-    ```
+        def apply(xs, factor, offset):
+            return scale(xs, factor) + offset
 
     ## When it cannot tell
-
     Arguments given by `*` and `**` are taken to fit. Methods that a subclass has too, what may be one of several
     functions, and classes whose constructor a library makes are left open.
     """
@@ -116,7 +107,6 @@ def _finding(op: Op) -> Obligation:
     return Obligation(
         SignatureMismatch.name,
         op.span,
-        severity=Severity.ERROR,
         message=f"`{op.callee}` {op.reason}",
         current="this call raises a `TypeError`",
         expected=f"the arguments are those that `{op.callee}` takes",
