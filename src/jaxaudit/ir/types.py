@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from jaxaudit.ir.attributes import Attribute, Attributes
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.functions import canonical
+from jaxaudit.ir.members import ClassMembers
 from jaxaudit.ir.reads import ScopeReads
 from jaxaudit.ir.values import Argument, Value
 from jaxaudit.spans import Span
@@ -246,6 +247,8 @@ class Program:
     """The block under `if __name__ == "__main__"` of each file that has one."""
     reads: tuple[ScopeReads, ...] = ()
     """The names that each function, class and module reads."""
+    members: tuple[ClassMembers, ...] = ()
+    """The attributes of each class."""
 
     _ops: list[Op] = field(default_factory=list, init=False, repr=False)
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)

@@ -23,6 +23,7 @@ from jaxaudit.frontends.source.interpret.observed import interpret_observed
 from jaxaudit.frontends.source.interpret.roots import callers_in_bases, interpret_root
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, outline
 from jaxaudit.frontends.source.names.flow import reads_of
+from jaxaudit.frontends.source.names.members import members_of
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
 
@@ -42,6 +43,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         fields = stores.fields()
         audited = [module for module in project.modules.values() if module.audited]
         names = tuple(one for module in audited for one in reads_of(module, project))
+        members = tuple(members_of(reader.it.classes, list(project.modules.values())))
         if observed is not None:
             reader.enter_observed(observed)
     program = Program(
@@ -53,6 +55,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         fields=fields,
         main_blocks=project.main_blocks(),
         reads=names,
+        members=members,
     )
     entered = tuple(reader.it.roots[len(roots) :])
     seen = replace(

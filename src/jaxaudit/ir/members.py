@@ -1,0 +1,44 @@
+"""What methods read from their own object and keep in it: what the text of classes tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxaudit.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A name and where it stands."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A method makes another object of its own class, and leaves out an argument that this one was made with."""
+
+    method: str
+    name: str
+    """The argument."""
+    field: str
+    """The attribute that holds it."""
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMembers:
+    """The attributes of one class, as its methods use them."""
+
+    name: str
+    span: Span
+    count: int
+    """How many attributes its methods read from their own object."""
+    missing: tuple[Place, ...] = ()
+    """Those that nothing in sight gives it."""
+    unread: tuple[Place, ...] = ()
+    """Arguments of the constructor that are kept under a private name and nowhere else, which nothing reads."""
+    rebuilt: tuple[Rebuilt, ...] = ()
+    open: str = ""
+    """Why not all of its attributes are in sight; empty where they are."""

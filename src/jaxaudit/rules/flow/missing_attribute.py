@@ -1,0 +1,116 @@
+"""The rule `missing-attribute`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.ir import Program
+from jaxaudit.ir.members import ClassMembers, Place
+from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
+
+
+class MissingAttribute(Rule):
+    """A method reads an attribute of its own object that nothing ever sets.
+
+    ## What it does
+
+    Takes every class whose bases are all in sight, and asks of each `self.name` that a method reads whether the class,
+    a base, a class that inherits from it, or any assignment in the program gives objects such an attribute.
+
+    ## Why is this bad?
+
+    Python looks attributes up when a line runs, so one that was renamed or misspelt is an `AttributeError` on the day
+    that somebody gets there.
+
+    ## Example
+
+    ```python
+    class Sampler:
+        def __init__(self, scale):
+            self.scale = scale
+
+        def draw(self, key):
+            return self._scale * jax.random.normal(key)
+    ```
+
+    ## Use instead
+
+    ```python
+        def draw(self, key):
+            return self.scale * jax.random.normal(key)
+    ```
+
+    ## When it cannot tell
+
+    Classes with a base out of sight, a decorator or a metaclass, and those that read or set attributes by name
+    (`getattr`, `setattr`, `__getattr__`, `__dict__`) are left open.
+    """
+
+    summary = "A method reads an attribute of its own object that nothing sets."
+    may_raise = True
+    valid = """
+    ## set in another method, by a class that inherits, or from outside
+    class Base:
+        def step(self, x):
+            return x * self.scale + self.offset + self.bias
+
+        def reset(self):
+            self.offset = 0.0
+
+    class Sub(Base):
+        scale = 2.0
+
+    def make():
+        made = Sub()
+        made.bias = 1.0
+        return made
+
+    ## read by name
+    class Open:
+        def __init__(self, **options):
+            for name, value in options.items():
+                setattr(self, name, value)
+
+        def step(self, x):
+            return x * self.scale
+    """
+    invalid = """
+    ## renamed
+    class Sampler:
+        def __init__(self, scale):
+            self.scale = scale
+
+        def draw(self, key):
+            return self._scale * jax.random.normal(key)  #!
+
+    ## a method that does not exist
+    class Table:
+        def rates_by_name(self, x):
+            return x
+
+        def total(self, x):
+            return jnp.sum(self.rates(x))  #!
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every class, and every attribute of its own that nothing gives it."""
+        for cls in program.members:
+            if cls.open and cls.count:
+                yield unknown(self.name, cls.span, f"not all attributes of `{cls.name}` are in sight: {cls.open}")
+            elif cls.missing:
+                yield from (_finding(cls, one) for one in cls.missing)
+            elif cls.count:
+                yield proved(self.name, cls.span, f"each attribute that methods of `{cls.name}` read is set somewhere")
+
+
+def _finding(cls: ClassMembers, one: Place) -> Obligation:
+    return Obligation(
+        MissingAttribute.name,
+        one.span,
+        message=f"objects of `{cls.name}` have no attribute `{one.name}`: nothing sets it",
+        current="this raises an `AttributeError`",
+        expected=f"`{one.name}` is a method or attribute of `{cls.name}`, or another one is read",
+        suggestion=f"set `{one.name}` in the constructor, or read the attribute that was meant",
+        raises=Raises.TRACING,
+    )
