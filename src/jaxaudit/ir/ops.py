@@ -189,6 +189,7 @@ SIZED_BY = {
     "array.expand": ("shape", "reps", "repeats", "num_classes"),
     "array.gather": ("slice_sizes", "slice_size"),
     "array.order": ("k",),
+    "array.split": ("indices_or_sections",),
     "key.draw": ("shape",),
     "key.split": ("num",),
 }

@@ -7,12 +7,13 @@ from enum import Enum
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import python_values
-from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.queries import Answers, last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.shapes.literals import is_slice
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import ARITHMETIC, SIZES
+from jaxaudit.ir.functions import ARITHMETIC, CUMULATIVE, SIZES
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import SIZED_BY
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
@@ -51,7 +52,7 @@ class SizeNotInteger(Rule):
         half = x.shape[0] // 2
         wide = x.reshape(half, 2, *x.shape[1:])
         noise = jax.random.normal(key, (math.ceil(n / 2), int(n / 3)) + x.shape[1:])
-        return wide, noise, x[:half], jnp.arange(n / 2)
+        return wide, noise, x[:half], jnp.arange(n / 2), jnp.split(x, 6 / 2)
     """
     invalid = """
     ## a quotient
@@ -63,6 +64,12 @@ class SizeNotInteger(Rule):
     ## a tuple in a tuple
     def minibatches(x, n):
         return jnp.reshape(x, (n, -1, x.shape[1:]))  #!
+
+    ## bounds of parts
+    import numpy as np
+
+    def parts(x, n):
+        return jnp.split(x, np.cumsum([n * i / 3 for i in range(1, 3)]))  #!
 
     ## how often
     def turns(x, n):
@@ -120,6 +127,10 @@ class _Kinds:
         fact = self._shapes.of(value) if isinstance(value, Value) else ShapeFact()
         return bool(fact.dims) or self.values.is_jax_array(value)
 
+    def each(self, value: Value) -> Value | None:
+        """Return what every element of a list of numbers is: `n / 2` of `np.cumsum([n / 2 for ...])`."""
+        return _each(self.makers.get(value))
+
     def _answer(self, value: Value, ask: Callable[[Value], _Kind]) -> _Kind:
         fact, op = self._shapes.of(value), self.makers.get(value)
         if fact.number is not None and fact.dtype is not None:
@@ -129,6 +140,16 @@ class _Kinds:
         if fact.dims == () and fact.dtype is not None:
             return _Kind.INTEGER if fact.dtype.lstrip("u").startswith("int") else _of_number(op, ask)
         return _Kind.OPEN if op is None else _of_number(op, ask)
+
+
+def _each(op: Op | None) -> Value | None:
+    """Return what every element of an array of numbers is, or is added up from."""
+    if op is None:
+        return None
+    if op.name == "py.loop" and op.regions and len(op.regions[0].results) == 1 and len(op.results) == 1:
+        return op.regions[0].results[0] if not Loop(op).carried else None
+    passes = op.name == "py.container" or op.function in CUMULATIVE
+    return op.operands[0] if passes and len(op.operands) == 1 else None
 
 
 def _of_number(op: Op | None, ask: Callable[[Value], _Kind]) -> _Kind:
@@ -173,6 +194,10 @@ def _sizes(op: Op, kinds: _Kinds) -> Iterator[tuple[Argument, str]]:
     else:
         for role in SIZED_BY[op.name]:
             given = op.arguments.get(role)
+            if op.name == "array.split":
+                # A fraction may say how many equal parts there are, but not where they end.
+                each = last(given, kinds.each) if isinstance(given, Value) else given
+                given = each if each is not given else None
             if isinstance(given, tuple):
                 # `reshape(*shape)` may be given one shape in place of the sizes.
                 yield from ((one, "a size") for one in given if len(given) > 1 or isinstance(one, float))

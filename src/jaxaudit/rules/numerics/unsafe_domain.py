@@ -12,7 +12,7 @@ from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
 
 _STABLE = {"softmax": "`jax.nn.log_softmax`", "sigmoid": "`jax.nn.log_sigmoid`"}
@@ -119,6 +119,9 @@ def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
         yield from _at_zero(use, known, ranges, flow)
     elif (warning := _by_rounding(use, known, ranges, flow)) is not None:
         yield warning
+    elif use.domain.bad_at_zero:
+        reason = f"whether {named(use.argument, 'the argument')} of {use.function} is {use.domain.wants} is not known"
+        yield unknown(UnsafeDomain.name, use.op.span, reason)
 
 
 def _always(use: Use, known: Range) -> Obligation:
