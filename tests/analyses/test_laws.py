@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys.terms import AnyOf
+from jaxaudit.analyses.keys.terms import AnyOf, Global, Stack, Terms
 from jaxaudit.analyses.ranges import Range, Ranges, Zero
 from jaxaudit.analyses.ranges.facts import EVERYWHERE
 from jaxaudit.analyses.shapes.facts import ShapeFact, forget
@@ -177,3 +177,15 @@ def test_transfer_is_monotone(kind, data):
         assert covered(domain, low, high), (
             f"{op.name} {op.qualified} {op.arguments} {solution.of(raised)}\n{more}\n{low}\n{high}"
         )
+
+
+def test_a_row_of_one_of_several_arrays_of_keys_is_a_row_of_each():
+    terms = Terms()
+    known = terms.make(Stack, (terms.number(1), terms.number(2)), True)
+    either = terms.any_of((known, terms.make(Global, "keys")))
+    last = terms.row(either, terms.number(-1))
+    assert isinstance(last, AnyOf)
+    assert terms.number(2) in last.items
+    rest = terms.part(either, 1, None)
+    assert isinstance(rest, AnyOf)
+    assert terms.make(Stack, (terms.number(2),), True) in rest.items

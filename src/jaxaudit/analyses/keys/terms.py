@@ -209,7 +209,9 @@ class Terms:
         return self.make(Number, int(value) if isinstance(value, bool) else value)
 
     def row(self, base: Term, index: Term) -> Term:
-        """Index an array of keys, resolving what is known of its rows."""
+        """Index an array of keys, resolving what is known of its rows: of each array that may be meant by itself."""
+        if isinstance(base, AnyOf):
+            return self.any_of(self.row(item, index) for item in base.items)
         if isinstance(index, Number) and isinstance(index.value, int):
             return self._constant_row(base, index.value)
         if isinstance(index, Steps) and covers(index, base):
@@ -229,7 +231,9 @@ class Terms:
         return self.make(Row, base, self.number(index))
 
     def part(self, base: Term, start: int, stop: int | None) -> Term:
-        """Slice an array of keys."""
+        """Slice an array of keys; of each array that may be meant by itself."""
+        if isinstance(base, AnyOf):
+            return self.any_of(self.part(item, start, stop) for item in base.items)
         count = length(base)
         if count is not None:
             start, stop, _ = slice(start, stop).indices(count)

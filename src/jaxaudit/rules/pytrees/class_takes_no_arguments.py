@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, proved
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved
 
 
 class ClassTakesNoArguments(Rule):
@@ -85,5 +85,6 @@ def _judge(op: Op) -> Obligation:
         current=f"the call raises TypeError: {op.class_name}() takes no arguments",
         raises=Raises.TRACING,
         expected="a class with a constructor",
+        steps=(Step(op.where, "the class is defined here"),) if op.where is not None else (),
         suggestion="make it a dataclass that is a pytree: `flax.struct.PyTreeNode`, `eqx.Module` or `NamedTuple`",
     )

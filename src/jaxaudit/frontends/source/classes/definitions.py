@@ -129,7 +129,8 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
         return made
     if cls.kind == "plain" and not unknown_rest and _is_bare(cls):
         count = len(given.positional) + len(given.keywords)
-        it.emit("tree.made", span, attrs={"class": cls.name, "arguments": count}, results=0)
+        attrs = {"class": cls.name, "arguments": count, "where": trees.place_of(cls)}
+        it.emit("tree.made", span, attrs=attrs, results=0)
     if cls.kind == "dataclass" and not unknown_rest:
         return _construct_dataclass(it, cls, given, span)
     if cls.kind in ("plain", "namedtuple") and not given.all() and not _strange_bases(cls):

@@ -49,7 +49,7 @@ def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
         case TupleValue(items=items):
             return Tree("tuple", children=_inner(it, items, depth))
         case Record(cls=cls, items=items):
-            return Tree("namedtuple", cls.name, cls.fields, _inner(it, items, depth), where=_place(cls))
+            return Tree("namedtuple", cls.name, cls.fields, _inner(it, items, depth), where=place_of(cls))
         case Sequence(item=item, lazy=lazy, kind=kind):
             return Tree("sequence", "" if lazy else kind, children=_inner(it, (item,), depth))
         case Ref():
@@ -99,10 +99,11 @@ def _object(it: Interpreter, cls: ClassValue, attrs: object, outside: bool, dept
     kind = "outside" if outside else "object"
     static = static_fields(cls) if answer == "yes" else {}
     fixed = tuple((name, part.value) for name, part in parts.items() if name in static and isinstance(part, Const))
-    return Tree(kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, answer, _place(cls), fixed)
+    return Tree(kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, answer, place_of(cls), fixed)
 
 
-def _place(cls: ClassValue) -> Span:
+def place_of(cls: ClassValue) -> Span:
+    """Return where a class is defined."""
     return NOWHERE if cls.node is None else span_of(cls.node, cls.frame.module.path)
 
 
@@ -134,7 +135,7 @@ def note_class(it: Interpreter, cls: ClassValue) -> None:
             "given": found.given & read,
             "problem": found.problem,
             "asked": tuple((name, what, it.span(where)) for name, what, where in found.asked),
-            "where": _place(cls),
+            "where": place_of(cls),
         }
         it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)
 
