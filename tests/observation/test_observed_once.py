@@ -118,8 +118,10 @@ def test_fields_of_records_and_objects_of_libraries_are_known_too(folder):
     assert run(folder, "jaxaudit", "run", "train.py").returncode == 0
     told = run(folder, "jaxaudit", "check", "train.py", "-v").stdout
     without = run(folder, "jaxaudit", "check", "train.py", "--no-observed").stdout
+    table = run(folder, "jaxaudit", "check", "train.py", "--format", "markdown").stdout
     (project / "train.py").unlink()
     assert "train.py:17 update  observed in train.py, 1 call" in told
+    assert "| `train.py:17` | `update` | observed in train.py, 1 call |" in table
     assert "shapes known of 4 of 4 arrays" in told
     assert "shapes known of 0 of 4 arrays" in without
 

@@ -27,6 +27,7 @@ ASKED = {
     "it is scanned": ("return jax.lax.scan(lambda c, row: (c, two(row)), 0.0, x)", 3),
     "it is carried": ("return jax.lax.fori_loop(0, 3, lambda i, c: two(c) + c, x)", 2),
     "it is a size": ("return jnp.zeros((x, 3))", 0),
+    "it is how often a loop turns": ("return jax.lax.scan(lambda c, _: (c, None), 0.0, None, length=x)", 0),
     "it is the end of a range": ("for i in range(x):\n    print(i)", 0),
 }
 SILENT = {

@@ -168,6 +168,8 @@ def counted_with(op: Op) -> Iterator[Value]:
         first = next((one for one in op.regions[0].ops if one.name == "py.element"), None)
         ends = None if first is None else first.arguments.get("iterable")
         yield from _values(ends.values() if isinstance(ends, Mapping) else ())
+    elif op.name == "scan":
+        yield from (value for value in (op.length,) if isinstance(value, Value))
     elif op.name in ("array.create", "key.draw", "array.reshape", "array.expand"):
         shape = op.argument("shape", "newshape")
         # The only argument of the method `reshape` may be a shape.

@@ -117,6 +117,9 @@ def _after_carry(op: Op, look: Look) -> Facts:
         first, last = look.read(one.param), look.read(end)
         if first.dims is not None and first.weak and last.dtype != first.dtype:
             first = ShapeFact(first.dims, last.dtype)
+        elif last.dims is not None and first.symbol and all(dim.constant is not None for dim in last.dims):
+            # What the body gives for the next turn has the type of what it got.
+            first = ShapeFact(last.dims, last.dtype)
         made.append(first)
     return made
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.markdown_flow import axis_lines, boundary_lines, flow_lines, stack_lines
-from jaxaudit.reports.markdown_text import bounded, code, fenced, prose, table
+from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, prose, table
 from jaxaudit.reports.model import Coverage, Finding, Report, Unknown, Verified
 from jaxaudit.reports.registry import Format
 from jaxaudit.reports.sections import counted, coverage_line, ranked, summary_line
@@ -145,3 +145,10 @@ def _coverage(seen: Coverage) -> Iterator[str]:
         yield "The rules of this run found nothing that they look at."
         return
     yield from table(("family", "obligations:", "proved:", "violated:", "unknown:"), rows)
+    if seen.observed:
+        entered = [
+            (code(f"{one.path}:{one.line}"), code(one.function.rpartition(".")[2]), escaped(one.text))
+            for one in seen.observed
+        ]
+        yield from ("", "Functions entered with arguments that were observed:", "")
+        yield from table(("place", "function", "observed"), entered)

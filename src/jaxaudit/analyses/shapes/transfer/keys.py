@@ -8,7 +8,7 @@ from functools import partial
 from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import named_dtype
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, shape_of
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
@@ -27,11 +27,13 @@ def _split(look: Look) -> ShapeFact:
         return NOTHING
     if look.raw("num") is None:
         return array((constant(2), *key.dims), key.dtype)
-    count = shape_of(look.fact("num"))
+    num = look.fact("num")
+    count = shape_of(num)
     if count is None:
-        # An unknown `num` is nearly always one number, but may be a shape.
-        return NOTHING
-    return array((*count, *key.dims), key.dtype)
+        # An unknown `num` is nearly always one number, but may be a shape; what is calculated with is none.
+        number = None if num.outline is None else as_number(num)
+        count = None if number is None else (number,)
+    return NOTHING if count is None else array((*count, *key.dims), key.dtype)
 
 
 def _drawn(look: Look, shape: str, *parameters: str, dtype: str | None) -> ShapeFact:
