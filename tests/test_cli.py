@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 import fakes
 from jaxaudit import __version__
 from jaxaudit.reports.registry import format_names
+from jaxaudit.rules.base import Rule
 from jaxaudit.surfaces.cli import cli, main
 
 FORMATS = format_names()
@@ -198,7 +199,7 @@ def test_rules(folder):
 
 
 def test_explain(folder):
-    assert run("explain", "bad-line").stdout == "# bad-line (random)\n\nA line is bad.\n\n## Example\nA line.\n"
+    assert run("explain", "bad-line").stdout == "# bad-line (random)\n\nA line is bad.\n\n## Example\n\nA line.\n"
     assert run("explain", "random").stdout == "random\n  bad-line  A line is bad.\n"
     result = run("explain", "bad-lime")
     assert (result.exit_code, result.stderr) == (
@@ -209,3 +210,26 @@ def test_explain(folder):
 
 def test_version():
     assert run("--version").stdout == f"jaxaudit {__version__}\n"
+
+
+def test_code_in_a_page_is_fenced():
+    class Shown(Rule):
+        """A line.
+
+        ## Example
+            if a:
+                b
+
+            c
+
+        ## When it cannot tell
+        Never.
+        """
+
+        def check(self, program, facts):
+            return iter(())
+
+    page = "A line.\n\n## Example\n\n```python\nif a:\n    b\n\nc\n```\n\n## When it cannot tell\n\nNever."
+    assert Shown.page() == page
+    Shown.__doc__ = page
+    assert Shown.page() == page
