@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
 
 _DEEDS = {
@@ -71,6 +71,11 @@ class AxisConflict(Rule):
         rows, columns = x.shape
         return x[1:] + x  #!
 
+    ## a number that is sliced
+    def f(x, n):
+        count = len(x)
+        return jnp.tile(jnp.arange(3), count[:n])  #!
+
     ## an axis that is not there
     def f(q, k):
         scores = jnp.einsum("qd,kd->qk", q, k)
@@ -81,6 +86,29 @@ class AxisConflict(Rule):
         """List every op in which sizes meet."""
         shapes = facts.get(Shapes)
         yield from (_judge(op, fits, shapes, facts.flow) for op in program.walk() if (fits := shapes.fits(op)))
+        yield from (_number_indexed(op) for op in program.named("py.item") if _is_size(op.base, facts.flow))
+
+
+def _is_size(value: Value | None, flow: Flow) -> bool:
+    """Whether a value is a number whatever it is the size of: `len(x)`; `image.size` may be a tuple."""
+    made = None if value is None else flow.maker(value)
+    return made is not None and made.name == "array.shape" and made.function == "len"
+
+
+def _words(value: Value | None) -> str:
+    return f"`{value.name}`" if value is not None and value.name else "a size"
+
+
+def _number_indexed(op: Op) -> Obligation:
+    return Obligation(
+        AxisConflict.name,
+        op.span,
+        message=f"{_words(op.base)} is one number, which has nothing to index",
+        current="Python raises `TypeError` as soon as this line runs",
+        raises=Raises.TRACING,
+        expected="an array, a list or a tuple is indexed",
+        suggestion="check where the bracket belongs",
+    )
 
 
 def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligation:
