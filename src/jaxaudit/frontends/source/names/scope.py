@@ -56,9 +56,10 @@ class _Late:
 
     node: ast.Name
     gap: Gap | None
-    reader: Scope
     guarded: bool
     """Whether a condition stands around it, which may be true just where there is a value."""
+    caught: bool
+    """Whether a `try` around it catches a missing name."""
 
 
 @dataclass(slots=True, eq=False)
@@ -126,12 +127,12 @@ class Scope:
     def close(self) -> None:
         """Report what functions inside still miss, and write the scope down."""
         for late in self._late.values():
-            gap = late.gap
+            gap, sure = late.gap, Sure.OPEN if late.caught else Sure.CERTAIN
             if gap is None:
-                late.reader.report(late.node, Sure.CERTAIN, f"`{self.label}` binds it nowhere on the way here")
+                self.report(late.node, sure, f"`{self.label}` binds it nowhere on the way here")
             else:
-                sure = Sure.OPEN if late.guarded else min(gap.sure, Sure.LIKELY)
-                late.reader.report(late.node, sure, gap.why, gap.cause)
+                sure = Sure.OPEN if late.guarded else min(gap.sure, sure, Sure.LIKELY)
+                self.report(late.node, sure, gap.why, gap.cause)
         seen = self.kind == "function" and _SHOWN.isdisjoint(self.bindings.asked)
         found = self.bindings.dead(self.whole.path) if seen else ()
         dead = tuple(one for one in found if one.name in self.own)
@@ -183,7 +184,7 @@ class Scope:
         gap = self.state.names.get(node.id)
         if node.id in self.outer or (gap is None and node.id in self.state.names):
             return
-        self._late[id(node)] = _Late(node, gap, reader, reader.depth > 0)
+        self._late[id(node)] = _Late(node, gap, reader.depth > 0, reader.caught > 0)
         self.state.closures.add(id(node))
 
     def _outside(self, node: ast.Name) -> None:
