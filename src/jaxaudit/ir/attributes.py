@@ -144,6 +144,7 @@ class Attributes:
     """The method that changes a list or makes a copy."""
     augmented = _flag("augmented")
     guarded = _flag("guarded")
+    is_last = _flag("last")
     """Whether a `try` around it goes on after an exception of JAX."""
     spec = _text("spec")
     """How a value is formatted as text."""
@@ -154,6 +155,8 @@ class Attributes:
     """Whose variable it is: a module by name, a frame by number."""
     object_id = _number("object")
     """The object that is changed, by number."""
+    stored_object = _number("stored_object")
+    """The object that is stored in an attribute, by number."""
     bases = _items("bases")
     role = _text("role")
     star = _number("star")

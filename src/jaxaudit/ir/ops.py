@@ -59,7 +59,7 @@ _ROWS = (
     OpSpec("py.call_library", "call of a library function that needs no op of its own; attrs: function"),
     OpSpec("py.call_unknown", "call of something that could not be followed; attrs: callee, reason", effect=True),
     # notes of a front end
-    OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module", note=True),
+    OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module, last (of a branch beside one that returns)", note=True),
     OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it", note=True),
     OpSpec("py.taken", "variables take the results of a call; attrs: written, values, had (what it was given of them), kinds (classes now and before), packed", note=True),
     OpSpec("py.beside", "a variable takes a result of a call, named after one that was given to it; attrs: name, values, of, had", note=True),

@@ -11,7 +11,7 @@ from jaxaudit.analyses.succession import goes_on
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
-from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
+from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS, VOCABULARY
 from jaxaudit.libraries.lookup import lookup, playing
 from jaxaudit.libraries.packages import computes
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved, unknown
@@ -73,6 +73,11 @@ class ResultDiscarded(Rule):
         ),
     )
     invalid = (
+        Example(
+            "def total(xs, weights):\n    if weights is None:\n        jnp.sum(xs)  #!\n    else:\n"
+            "        return jnp.sum(xs * weights)\n",
+            "not returned from one of two branches",
+        ),
         Example("def f(x, i, v):\n    x.at[i].set(v)  #!\n    return x\n", "an update"),
         Example(
             "from typing import NamedTuple\n\nclass State(NamedTuple):\n    x: float\n    t: int\n\n"
@@ -116,6 +121,9 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
     flow = facts.flow
     op = flow.made_at(note.span, note)
     if op is None:
+        return
+    if note.is_last and not note.guarded and not VOCABULARY[op.name].effect:
+        yield _not_returned(op)
         return
     if not (
         is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow) or _updates(op, facts.get(Versions))
@@ -205,6 +213,19 @@ def _is_on_jax_array(op: Op, flow: Flow) -> bool:
     given = op.operands if op.is_operator else list(op.arguments.values())[:1]
     makers = (flow.maker(value) for value in given if isinstance(value, Value))
     return any(made is not None and (computes(made.qualified) or made.name == "array.scatter") for made in makers)
+
+
+def _not_returned(op: Op) -> Obligation:
+    name = called(op)
+    return Obligation(
+        ResultDiscarded.name,
+        op.span,
+        severity=Severity.ERROR if is_pure(op) and not op.regions else Severity.WARNING,
+        message=f"the result of `{name}` is dropped at the end of a branch, while another branch returns one",
+        current="the function gives None on this way, and a value on another",
+        expected="every way through the function gives a value",
+        suggestion=f"return the result of `{name}`",
+    )
 
 
 def _finding(op: Op, *, sure: bool) -> Obligation:

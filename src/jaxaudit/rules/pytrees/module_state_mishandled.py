@@ -109,6 +109,13 @@ def f(scale, x):
             "    return jax.grad(loss)(params), stats\n",
             "state of training dropped",
         ),
+        Example(
+            "import flax.linen as nn\n\nclass Net(nn.Module):\n    def setup(self):\n"
+            "        self.layers = [nn.Dense(8)]\n        self.layers.append(nn.Dense(1))  #!\n\n"
+            "    def __call__(self, x):\n        return self.layers[1](self.layers[0](x))\n\n"
+            "def f(variables, x):\n    return Net().apply(variables, x)\n",
+            "a list that is frozen",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -116,6 +123,7 @@ def f(scale, x):
         flow = facts.flow
         concerned = (*program.having(Op.border), *program.named("grad", "py.unread"), *program.called(".apply"))
         lost = lost_successors(facts)
+        yield from _frozen(program, flow)
         yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow, lost.get(op)))
 
 
@@ -136,6 +144,25 @@ def _judge(op: Op, flow: Flow, lost: Lost | None) -> Iterator[Obligation]:
         state = _updated_state(op, flow)
         if state is not None:
             yield _dropped(op, state, sure=_is_trained(op, flow) or (lost is not None and lost.handed_on))
+
+
+def _frozen(program: Program, flow: Flow) -> Iterator[Obligation]:
+    """Judge lists and dicts that are attributes of a module of flax, which makes them tuples and frozen dicts."""
+    stores = (op for op in program.named("py.store_attr") if "flax.linen.Module" in (op.bases or ()))
+    held = {op.stored_object: op for op in stores if op.stored_object is not None}
+    for op in program.named("py.append", "py.set_item"):
+        store = None if op.object_id is None else held.get(op.object_id)
+        if store is not None and flow.places.comes_before(store, op):
+            yield Obligation(
+                ModuleStateMishandled.name,
+                op.span,
+                message=f"`{store.label}` is changed after it was set: flax has frozen it by then",
+                current="a list that is set in `setup` becomes a tuple, and a dict a `FrozenDict`: this raises",
+                expected="the list or dict is complete when it becomes an attribute",
+                steps=(Step(store.span, f"`{store.label}` becomes an attribute of the module here"),),
+                suggestion=f"build it in a variable, and set `{store.label}` at the end",
+                raises=Raises.TRACING,
+            )
 
 
 def _is_module(node: Tree) -> bool:

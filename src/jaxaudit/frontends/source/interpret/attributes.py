@@ -274,6 +274,8 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
     named(value, name)
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
         attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
+        if isinstance(value, Ref):
+            attrs["stored_object"] = value.id
         it.heap[base] = replace(box, attrs={**box.attrs, name: value})
         it.stores.store(box.cls, {name: value})
         arguments = {"value": argument(it, value, span)}

@@ -34,7 +34,12 @@ def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
         return
     function = it.frame.function
     scope = scope_of(it.frame.module.tree if function is None else function.node)
-    attrs = {"values": _leaves(it, value), "guarded": node in scope.guarded, "module": function is None}
+    attrs = {
+        "values": _leaves(it, value),
+        "guarded": node in scope.guarded,
+        "last": node in scope.ends,
+        "module": function is None,
+    }
     it.emit("py.drop", it.span(node.value), attrs=attrs, results=0)
 
 

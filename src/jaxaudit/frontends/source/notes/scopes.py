@@ -7,6 +7,7 @@ loop around it, `locals()`) counts as a read.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -29,6 +30,8 @@ class Scope:
     guarded: set[ast.stmt] = field(default_factory=set)
     """Statements in a `try` with handlers or a `with pytest.raises(...)`: they may be there to fail."""
     reflects: bool = False
+    ends: frozenset[ast.stmt] = frozenset()
+    """The statements at the ends of branches of a function that gives a value at the end of another one."""
 
     def is_unread(self, name: str, after: ast.stmt) -> bool:
         """Whether the value that a statement binds to a name is surely never read."""
@@ -57,6 +60,9 @@ def scope_of(node: _Function | ast.Module) -> Scope:
     body = [] if isinstance(node, ast.Lambda) else node.body
     scope = Scope(liveness_of(() if isinstance(node, ast.Module) else body))
     _index(scope, body)
+    last = list(_last(body))
+    gives = any(isinstance(one, ast.Return) and one.value is not None for one in last)
+    scope.ends = frozenset(one for one in last if gives and isinstance(one, ast.Expr))
     return scope
 
 
@@ -69,6 +75,15 @@ def unread_parameters(node: _Function) -> tuple[ast.arg, ...]:
     if not mentioned.isdisjoint(_REFLECTION):
         return ()
     return tuple(param for param in named if param.arg not in mentioned)
+
+
+def _last(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Return the statements that a block may end with, one for each branch."""
+    match body[-1:]:
+        case [ast.If(body=then, orelse=[*otherwise])] if otherwise:
+            yield from (*_last(then), *_last(otherwise))
+        case [statement]:
+            yield statement
 
 
 def _index(scope: Scope, body: list[ast.stmt]) -> None:
