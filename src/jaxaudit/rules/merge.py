@@ -24,8 +24,10 @@ def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
         key = (one.rule, one.span, one.front_end)
         known = worst.get(key)
         worst[key] = one if known is None else _worse(known, one)
-    special = {one.span for one in worst.values() if one.verdict is Verdict.VIOLATED and one.rule not in _GENERAL}
-    kept = (one for one in worst.values() if one.rule not in _GENERAL or one.span not in special)
+    violated = [one for one in worst.values() if one.verdict is Verdict.VIOLATED]
+    special = {one.span for one in violated if one.rule not in _GENERAL}
+    same = {id(one) for one in violated if one.rule in _GENERAL and one.span in special}
+    kept = (one for one in worst.values() if id(one) not in same)
     return sorted(kept, key=lambda one: (one.span, one.rule))
 
 

@@ -108,8 +108,9 @@ def _judge(note: Op, call: Op | None, facts: Facts) -> Obligation:
     for at, own in enumerate(called):
         if own and own in names and own != names[at] and called[names.index(own)] != own:
             return _finding(note, names[at], own, facts, taken[at][0] if taken[at] else None, Severity.WARNING)
-    if called and all(own in ("", name) for own, name in zip(called, names, strict=True)):
-        return proved(SwappedResults.name, note.span, "the variables are called as the function calls its results")
+    given = [at for at, old in enumerate(note.had or ()) if old]
+    if given and all(_keeps(note, at, facts.get(Versions)) for at in given):
+        return proved(SwappedResults.name, note.span, "each variable that the call was given takes its own successor")
     return unknown(SwappedResults.name, note.span, "what each result of the call is for is not known")
 
 
@@ -139,11 +140,17 @@ def _exchanged(note: Op, facts: Facts) -> Iterator[tuple[int, int]]:
         if before and now != before and [one for one, _ in kinds].count(before) == 1:
             # The only thing of the class that the variable was of goes to another one.
             yield at, next(other for other, (one, _) in enumerate(kinds) if one == before)
-        kept = any(one in old or _succeeds(one, old, versions) for one in taken[at])
+        kept = _keeps(note, at, versions)
         for other, leaves in enumerate(taken):
             if old and taken[at] and leaves and not kept and other != at and not had[other]:
                 if all(_succeeds(one, old, versions) for one in leaves):
                     yield at, other
+
+
+def _keeps(note: Op, at: int, versions: Versions) -> bool:
+    """Whether a variable takes what it held, or the successor of that."""
+    old = (note.had or ())[at]
+    return any(one in old or _succeeds(one, old, versions) for one in (note.values or ())[at])
 
 
 def _succeeds(value: Value, old: Collection[Value], versions: Versions) -> bool:
