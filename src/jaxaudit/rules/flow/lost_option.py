@@ -13,35 +13,26 @@ class LostOption(Rule):
     """An argument of a constructor has no effect, or is lost when an object copies itself.
 
     ## What it does
-
     Looks at the arguments that constructors keep. Finds those that are kept under a private name that nothing in sight
     reads, and methods that make another object of their class from the parts of their own but leave one part out.
 
     ## Why is this bad?
-
     Whoever sets the option believes that it does something; and the copy silently falls back to the default.
 
     ## Example
+        class Dataset:
+            def __init__(self, rows, length, pad=-1):
+                self.rows, self.length = rows, length
+                self.pad = pad
 
-    ```python
-    class Dataset:
-        def __init__(self, rows, length, pad=-1):
-            self.rows, self.length = rows, length
-            self.pad = pad
-
-        def shard(self):
-            return Dataset(self.rows, self.length)
-    ```
+            def shard(self):
+                return Dataset(self.rows, self.length)
 
     ## Use instead
-
-    ```python
-        def shard(self):
-            return Dataset(self.rows, self.length, self.pad)
-    ```
+            def shard(self):
+                return Dataset(self.rows, self.length, self.pad)
 
     ## When it cannot tell
-
     Code out of sight may read even a private name, and a copy may be meant to start afresh, so this is a warning.
     """
 

@@ -14,35 +14,26 @@ class MissingAttribute(Rule):
     """A method reads an attribute of its own object that nothing ever sets.
 
     ## What it does
-
     Takes every class whose bases are all in sight, and asks of each `self.name` that a method reads whether the class,
     a base, a class that inherits from it, or any assignment in the program gives objects such an attribute.
 
     ## Why is this bad?
-
     Python looks attributes up when a line runs, so one that was renamed or misspelt is an `AttributeError` on the day
     that somebody gets there.
 
     ## Example
+        class Sampler:
+            def __init__(self, scale):
+                self.scale = scale
 
-    ```python
-    class Sampler:
-        def __init__(self, scale):
-            self.scale = scale
-
-        def draw(self, key):
-            return self._scale * jax.random.normal(key)
-    ```
+            def draw(self, key):
+                return self._scale * jax.random.normal(key)
 
     ## Use instead
-
-    ```python
-        def draw(self, key):
-            return self.scale * jax.random.normal(key)
-    ```
+            def draw(self, key):
+                return self.scale * jax.random.normal(key)
 
     ## When it cannot tell
-
     Classes with a base out of sight, a decorator or a metaclass, and those that read or set attributes by name
     (`getattr`, `setattr`, `__getattr__`, `__dict__`) are left open.
     """

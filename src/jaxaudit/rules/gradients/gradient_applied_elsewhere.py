@@ -19,32 +19,23 @@ class GradientAppliedElsewhere(Rule):
     """A gradient is applied to another value than the one that it was taken at.
 
     ## What it does
-
     Follows what `apply_updates` adds, and what is subtracted from a value by hand, back to the gradient, and compares
     what the gradient is taken of with what it is applied to.
 
     ## Why is this bad?
-
     The gradient by `alpha = exp(log_alpha)` is not the gradient by `log_alpha`: it lacks the factor `alpha`. The steps
     have the wrong size, and nothing is raised.
 
     ## Example
-
-    ```python
-    alpha = jnp.exp(log_alpha)
-    grad = jax.grad(loss)(alpha)
-    log_alpha = log_alpha - rate * grad
-    ```
+        alpha = jnp.exp(log_alpha)
+        grad = jax.grad(loss)(alpha)
+        log_alpha = log_alpha - rate * grad
 
     ## Use instead
-
-    ```python
-    grad = jax.grad(lambda log_alpha: loss(jnp.exp(log_alpha)))(log_alpha)
-    log_alpha = log_alpha - rate * grad
-    ```
+        grad = jax.grad(lambda log_alpha: loss(jnp.exp(log_alpha)))(log_alpha)
+        log_alpha = log_alpha - rate * grad
 
     ## When it cannot tell
-
     Where neither is computed from the other, the two may be one value under two names.
     """
 
