@@ -65,6 +65,18 @@ class UnboundName(Rule):
         y = x + 1
         return inner()
 
+    ## a variable of the function around it
+    def f(xs, step):
+        state = xs[0]
+
+        def run():
+            nonlocal state
+            for x in xs:
+                out, state = step(state, x)
+            return out
+
+        return run()
+
     ## the first turn binds it
     def f(xs):
         for i in range(3):

@@ -156,7 +156,7 @@ class Scope:
         self.bindings.read(node, state)
         if node.id.startswith("__") or self._is_hidden(node.id):
             return
-        if node.id in state.names or (node.id in self.own and self.kind == "function"):
+        if node.id in (self.own if self.kind == "function" else state.names):
             self._read(node, self, state)
         else:
             self._outside(node)
