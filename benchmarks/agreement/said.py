@@ -12,11 +12,12 @@ from jaxaudit.frontends.base import Reading, SourceFile
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Loader
 from jaxaudit.frontends.source.read import read_source
-from jaxaudit.frontends.source.values import model
+from jaxaudit.frontends.source.values import callables, heap, model
 from jaxaudit.ir import Program, Value
 from jaxaudit.spans import Span
 
 _DEEPEST = 5
+_FUNCTIONS = (callables.FunctionValue, callables.BoundMethod, callables.PartialValue, callables.Transformed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,9 @@ def read(files: Sequence[SourceFile], load: Loader) -> Reader:
     noted: dict[Span, dict[Said, None]] = defaultdict(dict)
     with _noting(noted):
         reading = read_source(files, load)
+    if reading.faults:
+        # A reading that failed knows nothing, and nothing contradicts it.
+        raise RuntimeError(reading.faults[0])
     alive = _alive(reading.program)
     places = {span: [one for one in found if alive.issuperset(one.leaves())] or [ANY] for span, found in noted.items()}
     return Reader(reading, places)
@@ -103,19 +107,21 @@ def _said(it: Interpreter, value: model.Abstract, depth: int) -> Said:
         return Said("tuple", items=_items(it, value.items, depth))
     if isinstance(value, model.Record):
         return Said("record", name=value.cls.name, items=_items(it, value.items, depth))
-    if isinstance(value, model.FunctionValue | model.BoundMethod | model.PartialValue | model.Transformed):
+    if isinstance(
+        value, callables.FunctionValue | callables.BoundMethod | callables.PartialValue | callables.Transformed
+    ):
         return Said("function")
     return _boxed(it, value, depth) if isinstance(value, model.Ref) else ANY
 
 
 def _boxed(it: Interpreter, ref: model.Ref, depth: int) -> Said:
     box = it.heap[ref]
-    if isinstance(box, model.ListBox):
+    if isinstance(box, heap.ListBox):
         return ANY if box.kind != "list" else Said("list", items=_items(it, box.items, depth))
-    if isinstance(box, model.DictBox) and box.rest is None:
+    if isinstance(box, heap.DictBox) and box.rest is None:
         items = ((str(key), _said(it, one, depth + 1)) for key, one in box.entries.items())
         return Said("dict", items=tuple(items))
-    return Said("object", name=box.cls.name) if isinstance(box, model.ObjectBox) else ANY
+    return Said("object", name=box.cls.name) if isinstance(box, heap.ObjectBox) else ANY
 
 
 def _items(it: Interpreter, items: Sequence[model.Abstract], depth: int) -> tuple[tuple[object, Said], ...]:
