@@ -65,6 +65,7 @@ INDEPENDENT = {
         "reverse-through-while-loop": "what depends on what is data flow",
         "size-not-integer": "which operator makes a number is data flow",
         "static-argument-misuse": "which arguments are static stands in the call",
+        "swapped-results": "which variable takes the successor of what it held is data flow",
         "unchanged-carry": "which value goes where is data flow",
         "unrolled-loop": "the number of turns is a constant",
         "unused-mask": "who reads what is data flow",
@@ -75,11 +76,13 @@ INDEPENDENT = {
         "average-not-returned": "what is given back is data flow",
         "module-state-mishandled": "which leaves are functions is structure",
         "unchanged-carry": "which value goes where is data flow",
+        "value-never-read": "which binding a read sees is syntax",
     },
     "Versions": {
         "result-discarded": "what stands as a statement is syntax",
         "module-state-mishandled": "which leaves are functions is structure",
         "unchanged-carry": "which value goes where is data flow",
+        "value-never-read": "which binding a read sees is syntax",
     },
     "TracingFacts": {
         "retrace-every-call": "an argument that no turn makes is the same in all",
