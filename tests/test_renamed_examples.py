@@ -67,7 +67,13 @@ def _is_def(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
 
 
 def _fields(node: ast.ClassDef) -> list[str]:
-    return [one.target.id for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+    """Return what a class binds in its body: it is read as an attribute."""
+    targets = [one.targets if isinstance(one, ast.Assign) else [one.target] for one in node.body if _binds(one)]
+    return [name.id for some in targets for one in some for name in ast.walk(one) if isinstance(name, ast.Name)]
+
+
+def _binds(node: ast.stmt) -> TypeGuard[ast.Assign | ast.AnnAssign]:
+    return isinstance(node, ast.Assign | ast.AnnAssign)
 
 
 def renamed(code: str) -> str:
