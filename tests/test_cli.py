@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 import fakes
 from jaxaudit import __version__
 from jaxaudit.reports.registry import format_names
+from jaxaudit.reports.rule_page import rule_page
 from jaxaudit.rules.base import Rule
 from jaxaudit.surfaces.cli import cli, main
 
@@ -230,6 +231,6 @@ def test_code_in_a_page_is_fenced():
             return iter(())
 
     page = "A line.\n\n## Example\n\n```python\nif a:\n    b\n\nc\n```\n\n## When it cannot tell\n\nNever."
-    assert Shown.page() == page
+    assert rule_page(Shown) == page
     Shown.__doc__ = page
-    assert Shown.page() == page
+    assert rule_page(Shown) == page

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jaxaudit.reports.rule_page import rule_page
 from jaxaudit.rules.base import Rule
 from jaxaudit.rules.registry import all_rules
 
@@ -99,4 +100,4 @@ def all_pages() -> tuple[Page, ...]:
 
 def page_of(rule: type[Rule]) -> Page:
     """Return the page of one rule."""
-    return Page(rule.name, rule.family, rule.summary, rule.page())
+    return Page(rule.name, rule.family, rule.summary, rule_page(rule))

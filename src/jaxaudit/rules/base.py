@@ -6,8 +6,6 @@ once examples and tests, and `check` lists obligations. Nothing else has to be e
 
 from __future__ import annotations
 
-import inspect
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -153,8 +151,8 @@ class Example:
 def _examples(given: tuple[Example, ...] | str) -> tuple[Example, ...]:
     if not isinstance(given, str):
         return given
-    _, *parts = re.split(r"^## (.+)\n", dedent(given), flags=re.MULTILINE)
-    return tuple(Example(f"\n{code.rstrip()}\n", title) for title, code in zip(parts[::2], parts[1::2], strict=True))
+    _, *parts = f"\n{dedent(given)}".split("\n## ")
+    return tuple(Example(f"\n{code.rstrip()}\n", title) for title, _, code in (one.partition("\n") for one in parts))
 
 
 class Rule(ABC):
@@ -182,13 +180,6 @@ class Rule(ABC):
         *_, family, name = ("", *cls.__module__.split("."))
         cls.name, cls.family = vars(cls).get("name", name.replace("_", "-")), vars(cls).get("family", family)
         cls.valid, cls.invalid = _examples(cls.valid), _examples(cls.invalid)
-
-    @classmethod
-    def page(cls) -> str:
-        """Return its documentation as Markdown, with blank lines below headings and fences around code."""
-        text = re.sub(r"^(## .+)\n(?!\n)", r"\1\n\n", inspect.getdoc(cls) or cls.summary, flags=re.MULTILINE)
-        indented = re.compile(r"(?:^    .*\n(?:\n+(?=    ))?)+", re.MULTILINE)
-        return text if "```" in text else indented.sub(lambda code: f"```python\n{dedent(code[0])}```\n", text)
 
     @abstractmethod
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

@@ -13,6 +13,7 @@ import msgspec
 
 from jaxaudit.reports.model import Finding, Report, WhyStep
 from jaxaudit.reports.registry import Format
+from jaxaudit.reports.rule_page import rule_page
 from jaxaudit.rules.registry import all_rules
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -49,7 +50,7 @@ FORMAT = Format(lambda report, sources, out, detail: out.write(render_sarif(repo
 def _rule(name: str, findings: Sequence[Finding]) -> Json:
     known = next((rule for rule in all_rules() if rule.name == name), None)
     first = next(one for one in findings if one.rule == name)
-    page = known.page() if known is not None else ""
+    page = rule_page(known) if known is not None else ""
     summary = known.summary if known is not None else name.replace("-", " ")
     return {
         "id": name,

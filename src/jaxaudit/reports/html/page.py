@@ -21,6 +21,7 @@ import msgspec
 
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Finding, Report
+from jaxaudit.reports.rule_page import rule_page
 from jaxaudit.rules.registry import all_rules
 
 Record = Mapping[str, object]
@@ -181,7 +182,7 @@ def _embedded(report: Report, sources: Sources) -> tuple[Mapping[str, str], list
 def _reasons(report: Report) -> dict[str, str]:
     """Return why each rule that speaks is worth listening to, from its own page."""
     named = {one.rule for one in (*report.issues, *report.warnings)}
-    texts = {rule.name: rule.page() for rule in all_rules() if rule.name in named}
+    texts = {rule.name: rule_page(rule) for rule in all_rules() if rule.name in named}
     found = {
         name: re.search(r"## Why is this bad\?\n+(.*?)(?=\n## |\Z)", text, re.DOTALL) for name, text in texts.items()
     }
