@@ -62,7 +62,6 @@ _ROWS = (
     OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module, last (of a branch beside one that returns)", note=True),
     OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it", note=True),
     OpSpec("py.taken", "variables take the results of a call; attrs: written, values, had (what it was given of them), kinds (classes now and before), packed", note=True),
-    OpSpec("py.beside", "a variable takes a result of a call, named after one that was given to it; attrs: name, values, of, had", note=True),
     OpSpec("py.overwritten", "a variable is bound again that nothing has read on some path; attrs: name, values, had", note=True),
     OpSpec("py.turn", "what turns of a loop leave to one another; attrs: kind, name, problem (empty where there is none)", note=True),
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)", note=True),
@@ -151,7 +150,7 @@ BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "b
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
 REMARKS = frozenset(
-    ("py.drop", "py.unread", "py.taken", "py.passed", "py.refused", "py.given_back", "py.beside", "py.overwritten")
+    ("py.drop", "py.unread", "py.taken", "py.passed", "py.refused", "py.given_back", "py.overwritten")
 )
 """Notes on how values that other ops make are used; the other notes stand for something that the code does."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
@@ -13,7 +12,6 @@ from jaxaudit.analyses.versions import Ground, Version, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
-from jaxaudit.rules.intent.names import is_newer
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
 from jaxaudit.spans import Span
 
@@ -61,6 +59,17 @@ class StaleValue(Rule):
             "not wanted",
         ),
         Example("def f(x, v):\n    y = x.at[0].set(v)\n    return x, y\n", "both versions are used"),
+        Example(
+            "def step(env, state, action):\n    next_state = env.step(state, action)\n"
+            "    return next_state.obs, state, next_state.reward\n",
+            "the newer one is only looked at, which only its name tells",
+        ),
+        Example(
+            "def run(kernel, state, keys):\n    def body(state, key):\n"
+            "        new_state, info = kernel(key, state)\n        return state, (new_state, info)\n"
+            "    return jax.lax.scan(body, state, keys)\n",
+            "the newer one is given out, and the old one goes into the next turn",
+        ),
     )
     invalid = (
         Example(
@@ -99,20 +108,9 @@ class StaleValue(Rule):
             "called for its other result",
         ),
         Example(
-            "def step(env, state, action):\n    next_state = env.step(state, action)  #?\n"
-            "    return next_state.obs, state, next_state.reward\n",
-            "the newer one is only looked at",
-        ),
-        Example(
             "def run(f, init, xs, rest):\n    carry, ys = jax.lax.scan(f, init, xs)\n    if rest is not None:\n"
             "        carry, more = f(init, rest)  #!\n        ys = jnp.concatenate([ys, more])\n    return carry, ys\n",
             "the last step starts over",
-        ),
-        Example(
-            "def run(kernel, state, keys):\n    def body(state, key):\n"
-            "        new_state, info = kernel(key, state)  #?\n        return state, (new_state, info)\n"
-            "    return jax.lax.scan(body, state, keys)\n",
-            "the newer one is given out, and the old one goes into the next turn",
         ),
     )
 
@@ -122,7 +120,6 @@ class StaleValue(Rule):
         found = (*lost.values(), *untaken_successors(facts))
         for one in found:
             yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, flow))
-        yield from _beside(program, facts)
         yield from (_started_over(*one) for one in _overwritten(program, facts))
         told = {one.made.span for one in found}
         noted = {value for note in program.named("py.unread") for value in note.values or ()}
@@ -157,23 +154,6 @@ def _handed_instead(newer: Use, old: Sequence[GoesOn]) -> Span | None:
     return None
 
 
-def _beside(program: Program, facts: Facts) -> Iterator[Obligation]:
-    """Judge what a call gives in a variable that is named as the successor of what it was given."""
-    uses, flow = facts.get(Uses), facts.flow
-    for note in program.named("py.beside"):
-        values, had = note.values or (), note.had or ()
-        made = flow.maker(values[0]) if values and had and is_newer(note.label, note.of) else None
-        if made is not None and any(map(uses.is_read, values)):
-            ends = [op for op in flow.readers.get(had[0], ()) if _returns_old(op, note) and _is_later(flow, op, made)]
-            single = len(values) == len(had) == 1 and not ends
-            carried = (
-                _handed_instead(uses.of(values[0]) | Use.RETURNED, goes_on(flow, had[0], made)) if single else None
-            )
-            instead = ends[0].span if ends else carried
-            if instead is not None:
-                yield _left_behind(note, instead, made)
-
-
 def _overwritten(program: Program, facts: Facts) -> Iterator[tuple[Op, Value, Op]]:
     """Return where a variable that holds a successor is bound to what is made of the value before, on some path.
 
@@ -203,31 +183,6 @@ def _started_over(note: Op, old: Value, step: Op) -> Obligation:
         expected=f"this step goes on from `{note.label}`",
         steps=(Step(step.span, f"the newer {before} is made here"),),
         suggestion=f"give it `{note.label}` in the place of {before}",
-    )
-
-
-def _returns_old(op: Op, note: Op) -> bool:
-    """Whether a `return` gives the old variable, and the newer one only in parts."""
-    written = op.written or ()
-    given = op.name == "py.return" and note.of in written and note.label not in written
-    return given and set(note.had or ()) <= set(op.operands)
-
-
-def _is_later(flow: Flow, op: Op, made: Op) -> bool:
-    return flow.places.comes_before(made, op) and flow.places.both_happen(made, op)
-
-
-def _left_behind(note: Op, instead: Span, made: Op) -> Obligation:
-    newer, old = note.label, note.of
-    return Obligation(
-        StaleValue.name,
-        note.span,
-        severity=Severity.WARNING,
-        message=f"`{newer}` is only looked at, and the old `{old}` is handed on, on line {instead.line}",
-        current=f"`{called(made)}` makes a newer `{old}`, and whoever comes next gets the one before it",
-        expected=f"the newer `{old}` is handed on",
-        steps=(Step(made.span, f"the newer `{old}` is made here"), Step(instead, f"the old `{old}` is handed on here")),
-        suggestion=f"hand the newer `{old}` on",
     )
 
 

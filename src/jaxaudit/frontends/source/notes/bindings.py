@@ -69,7 +69,6 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
 
 def note_taken(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
     """Note which variables take the results of a call, and what those of them held that it was given."""
-    _note_beside(it, node)
     _note_overwritten(it, node, before)
     if before is it.frame.env or not isinstance(targets := node.targets[0], ast.Tuple):
         return
@@ -85,19 +84,6 @@ def note_taken(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]
         "packed": tuple(name for name in names if name in given and _is_packed(it, name, before, node)),
     }
     it.emit("py.taken", it.span(targets), attrs=attrs, results=0)
-
-
-def _note_beside(it: Interpreter, node: ast.Assign) -> None:
-    """Note a variable that takes a result of a call beside one that it is named after and that the call was given."""
-    if not isinstance(node.value, ast.Call):
-        return
-    env, given = it.frame.env, dict.fromkeys(names_in(node.value))
-    for target in _names(node.targets[0]):
-        for old in given:
-            if old in target.id and old != target.id and isinstance(env.get(old), Leaf | Ref | Record):
-                values, had = _leaves(it, env[target.id]), _leaves(it, env[old])
-                attrs = {"name": target.id, "of": old, "values": values, "had": had}
-                it.emit("py.beside", it.span(target), attrs=attrs, results=0)
 
 
 def _note_overwritten(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
