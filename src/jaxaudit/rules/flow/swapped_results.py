@@ -21,12 +21,10 @@ class SwappedResults(Rule):
 
     ## What it does
     Looks at every call whose results are unpacked. Where a function gives the next version of a value that it was
-    given, the variable that held the value has to take it, and not another result. Where a function calls one of its
-    results `advantages`, a caller that unpacks it into `returns, advantages` has most likely exchanged the two.
+    given, the variable that held the value has to take it, and not another result.
 
     ## Why is this bad?
-    Where both have one shape, nothing is raised: the state is replaced by a flag, the targets are trained on as
-    advantages.
+    Where both have one shape, nothing is raised: the state is replaced by a flag.
 
     ## Example
         def step(state, x):
@@ -39,7 +37,8 @@ class SwappedResults(Rule):
         state, done = step(state, x)
 
     ## When it cannot tell
-    Where only names tell, it is a warning. What comes from a function that is not known is left open.
+    Where the other result may be a newer state as well, it is a warning. Where only names tell which result is which,
+    and where the function is not known, it is left open.
     """
 
     summary = "The results of a call are unpacked in another order than the function gives them."
@@ -52,6 +51,15 @@ class SwappedResults(Rule):
     def run(state, x):
         state, done = step(state, x)
         return state, done
+
+    ## exchanged by their names, which only names tell
+    def estimate(rewards, values):
+        advantages = rewards - values
+        return advantages, advantages + values
+
+    def loss(rewards, values):
+        targets, advantages = estimate(rewards, values)
+        return (advantages * targets).sum()
     """
     invalid = """
     ## the state becomes a flag
@@ -70,15 +78,6 @@ class SwappedResults(Rule):
         first, state = step(state, x)  #?
         return state, first
 
-    ## exchanged by their names: a warning
-    def estimate(rewards, values):
-        advantages = rewards - values
-        return advantages, advantages + values
-
-    def loss(rewards, values):
-        targets, advantages = estimate(rewards, values)  #?
-        return (advantages * targets).sum()
-
     ## one part of the carry is bound to the whole of it: a warning
     def run(position, momentum, keys):
         def body(carry, key):
@@ -91,12 +90,11 @@ class SwappedResults(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every unpacking of the results of a call."""
         for note in program.named("py.taken"):
-            call = _call(note, facts.flow)
-            if call is not None or note.packed:
-                yield _judge(note, call, facts)
+            if note.packed or _call(note, facts.flow) is not None:
+                yield _judge(note, facts)
 
 
-def _judge(note: Op, call: Op | None, facts: Facts) -> Obligation:
+def _judge(note: Op, facts: Facts) -> Obligation:
     names, taken = note.written or (), note.values or ()
     packed = [str(name) for name in note.packed or ()]
     if packed:
@@ -104,10 +102,6 @@ def _judge(note: Op, call: Op | None, facts: Facts) -> Obligation:
     for old, new in _exchanged(note, facts):
         severity = Severity.ERROR if _differ(note, old, facts) else Severity.WARNING
         return _finding(note, names[new], names[old], facts, taken[new][0] if taken[new] else None, severity)
-    called = _names_inside(note, call, facts.flow)
-    for at, own in enumerate(called):
-        if own and own in names and own != names[at] and called[names.index(own)] != own:
-            return _finding(note, names[at], own, facts, taken[at][0] if taken[at] else None, Severity.WARNING)
     given = [at for at, old in enumerate(note.had or ()) if old]
     if given and all(_keeps(note, at, facts.get(Versions)) for at in given):
         return proved(SwappedResults.name, note.span, "each variable that the call was given takes its own successor")
@@ -119,16 +113,6 @@ def _call(note: Op, flow: Flow) -> Op | None:
     makers = [made for leaves in note.values or () for leaf in leaves if (made := flow.maker(leaf)) is not None]
     whole = (flow.maker(made.operands[0]) if made.name == "py.unpack" else made for made in makers)
     return next((made for made in whole if made is not None and made.name in _CALLS), None)
-
-
-def _names_inside(note: Op, call: Op | None, flow: Flow) -> tuple[str, ...]:
-    """Return what a function calls the results that are unpacked, where it says so and always the same."""
-    if call is None or not call.regions:
-        return ()
-    home = call.regions[0]
-    ends = [op for op in home.walk() if op.name == "py.return" and flow.places.function_of(op) is home]
-    names = {op.written for op in ends if op.written is not None and len(op.written) == len(note.written or ())}
-    return names.pop() if len(names) == 1 and len(ends) == 1 else ()
 
 
 def _exchanged(note: Op, facts: Facts) -> Iterator[tuple[int, int]]:
@@ -189,9 +173,8 @@ def _inside(value: Value, flow: Flow) -> Value | None:
 
 
 def _finding(note: Op, taken: str, meant: str, facts: Facts, value: Value | None, severity: Severity) -> Obligation:
-    sure = severity is Severity.ERROR
     inner = None if value is None else _inside(value, facts.flow)
-    what = f"the next `{meant}`" if sure else f"what the function calls `{meant}`"
+    what = f"the next `{meant}`"
     return Obligation(
         SwappedResults.name,
         note.span,

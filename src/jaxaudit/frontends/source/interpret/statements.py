@@ -82,9 +82,7 @@ def return_(it: Interpreter, node: ast.Return) -> Exit:
     value = NONE if node.value is None else it.evaluate(node.value)
     it.frame.returns.append(value)
     operands = tuple(dict.fromkeys(leaves(it, value)))
-    parts = node.value.elts if isinstance(node.value, ast.Tuple) else ()
-    names = tuple(one.id if isinstance(one, ast.Name) else "" for one in parts)
-    it.emit("py.return", it.span(node), attrs={"written": names} if any(names) else {}, operands=operands, results=0)
+    it.emit("py.return", it.span(node), operands=operands, results=0)
     return Exit.RETURN
 
 
