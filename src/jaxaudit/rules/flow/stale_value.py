@@ -10,6 +10,8 @@ from jaxaudit.analyses.succession import GoesOn, Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.analyses.versions import Ground, Version, Versions
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.results import Parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
@@ -39,9 +41,10 @@ class StaleValue(Rule):
 
     ## When it cannot tell
     A function may be called for one of its results alone. Then it is a warning, unless each turn of a loop depends on
-    the one before. A name that begins with an underscore says that the value is not wanted: then it is left open,
-    unless the old state of an optimizer or environment is handed on, or each turn of a loop starts from the first
-    state though it goes on with what else the step gave.
+    the one before. Where a newer value is looked at and the old one is handed on, it is a warning for a step of a
+    library that gives other results beside its state; elsewhere it is left open. A name that begins with an underscore
+    says that the value is not wanted: then it is left open, unless the old state of an optimizer or environment is
+    handed on, or each turn of a loop starts from the first state though it goes on with what else the step gave.
     """
 
     summary = "A newer version of a value is made and never read, while the old one is used on."
@@ -108,6 +111,12 @@ class StaleValue(Rule):
             "called for its other result",
         ),
         Example(
+            "import optax\n\ntx = optax.adam(1e-3)\n\ndef update(params, state, grads):\n"
+            "    updates, after = tx.update(grads, state)  #?\n    print(after)\n"
+            "    return optax.apply_updates(params, updates), state\n",
+            "the newer one is only looked at",
+        ),
+        Example(
             "def run(f, init, xs, rest):\n    carry, ys = jax.lax.scan(f, init, xs)\n    if rest is not None:\n"
             "        carry, more = f(init, rest)  #!\n        ys = jnp.concatenate([ys, more])\n    return carry, ys\n",
             "the last step starts over",
@@ -138,7 +147,10 @@ def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
         reason = f"no effect of the newer version of {name} that `{called(made)}` makes is known"
         return unknown(StaleValue.name, made.span, reason)
     found = [one for before in version.old for one in goes_on(facts.flow, before, made)]
-    if _handed_instead(facts.get(Uses).of(value), found) is not None:
+    instead = _handed_instead(facts.get(Uses).of(value), found)
+    if instead is not None and version.plain and _is_step(made):
+        return _left_behind(made, name, instead)
+    if instead is not None:
         reason = f"both {name} and its newer version are used on: which of them is meant is not known"
         return unknown(StaleValue.name, made.span, reason)
     return proved(StaleValue.name, made.span, f"the newer version of {name} that `{called(made)}` makes is used")
@@ -152,6 +164,25 @@ def _handed_instead(newer: Use, old: Sequence[GoesOn]) -> Span | None:
         if one.way is Way.RETURNED and not newer & (Use.RETURNED | Use.CARRIED | Use.STORED | Use.HANDED):
             return one.at
     return None
+
+
+def _is_step(made: Op) -> bool:
+    """Whether a function of a library gives a newer state beside other results: that is the one to go on with."""
+    row = lookup(made.qualified)
+    return row is not None and isinstance(row.result, Parts)
+
+
+def _left_behind(made: Op, name: str, instead: Span) -> Obligation:
+    return Obligation(
+        StaleValue.name,
+        made.span,
+        severity=Severity.WARNING,
+        message=f"the newer {name} is only looked at, and the old one is handed on, on line {instead.line}",
+        current=f"`{called(made)}` makes a newer {name}, and whoever comes next gets the one before it",
+        expected=f"the newer {name} is handed on",
+        steps=(Step(made.span, f"the newer {name} is made here"), Step(instead, f"the old {name} is handed on here")),
+        suggestion=f"hand the newer {name} on",
+    )
 
 
 def _overwritten(program: Program, facts: Facts) -> Iterator[tuple[Op, Value, Op]]:
