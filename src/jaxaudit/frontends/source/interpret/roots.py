@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -63,12 +63,11 @@ def interpret_root(it: Interpreter, function: FunctionValue, owner: ClassValue |
 
     A method is called on an instance of its class, or of `owner` that inherits it.
     """
-    function = function if owner is None else replace(function, owner=owner)
     it.begin_root(Frame(function.module, function.module.frame, "function", function.name))
     span = functions.function_span(function)
     named = _parameters(it, function)
     with it.builder.nested("root", function.name, span, [one.value for one in named.values()]) as region:
-        given = protocols.by_protocol(it, function, _arguments(it, function, named), span)
+        given = protocols.by_protocol(it, function, _arguments(it, function, owner or function.owner, named), span)
         wrapper = it.wrappers.get(function.node)
         if wrapper is not None:
             it.uncalled = function.node
@@ -96,15 +95,15 @@ def _takes_class(function: FunctionValue) -> bool:
     return function.owner is not None and function.kind == "class"
 
 
-def _arguments(it: Interpreter, function: FunctionValue, named: dict[str, _Parameter]) -> Arguments:
+def _arguments(
+    it: Interpreter, function: FunctionValue, owner: ClassValue | None, named: dict[str, _Parameter]
+) -> Arguments:
     params = function.node.args
     positional = [*params.posonlyargs, *params.args]
     given: list[Abstract] = []
-    if function.owner is not None and function.kind != "static" and positional:
+    if owner is not None and function.kind != "static" and positional:
         receiver = positional.pop(0)
-        given.append(
-            function.owner if _takes_class(function) else instance(it, function.owner, named[receiver.arg].value)
-        )
+        given.append(owner if _takes_class(function) else instance(it, owner, named[receiver.arg].value))
     given += [_annotated(it, function, named[param.arg]) for param in positional]
     keywords = {param.arg: _annotated(it, function, named[param.arg]) for param in params.kwonlyargs}
     star = None if params.vararg is None else Leaf(named[params.vararg.arg].value)
