@@ -18,6 +18,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     with_leaves,
 )
 from jaxaudit.frontends.source.interpret.staging import captured_values, signature_of, stage, static_leaves
+from jaxaudit.frontends.source.notes import misfits
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items, unfit
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -194,7 +195,7 @@ def call_inside(it: Interpreter, function: Abstract, given: Arguments, span: Spa
         return call_inside(it, function.function, given.prepended(function.receiver), span)
     if isinstance(function, FunctionValue):
         missing, extra = unfit(function.node.args, function.defaults, given)
-        if missing or extra:
+        if (missing or extra) and not misfits.may_be_another(it, function):
             attrs = {"function": function.name, "missing": missing, "arguments": extra}
             it.emit("py.misfit", functions.function_span(function), attrs=attrs, results=0)
         if not functions.unfollowable(it, function):

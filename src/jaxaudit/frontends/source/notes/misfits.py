@@ -36,14 +36,14 @@ def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -
     if isinstance(callee, ClassValue):
         reason = _class_misfit(callee, given)
     elif isinstance(callee, FunctionValue) and callee.node is not it.uncalled:
-        reason = "" if _may_be_another(it, callee) else misfit(callee, given)
+        reason = "" if may_be_another(it, callee) else misfit(callee, given)
     else:
         return
     if reason:
         it.emit("py.refused", span, attrs={"callee": callee.name, "reason": reason}, results=0)
 
 
-def _may_be_another(it: Interpreter, function: FunctionValue) -> bool:
+def may_be_another(it: Interpreter, function: FunctionValue) -> bool:
     """Whether a subclass in sight has a method of its own instead, or is expected to."""
     owner, name = function.owner, function.name
     if owner is None:
