@@ -192,4 +192,4 @@ def test_what_was_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return jnp.mean(x, axis=-1)
     """
     result = judged(_of("other-axis", code, tmp_path))
-    assert (result.kind, result.missing) == ("silent", ("rank unknown", "no obligation"))
+    assert (result.kind, result.missing) == ("unknown", ("rank unknown",))

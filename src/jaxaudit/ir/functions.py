@@ -172,7 +172,7 @@ QUANTIFIERS = _ids("all any")
 ASSERTIONS = QUANTIFIERS | _ids("array_equal allclose")
 """Return one truth value for whole arrays."""
 NAN_SKIPPING = _ids("nansum nanmean nanmax nanmin nanprod nanstd nanvar nanmedian")
-TAKES_SEQUENCES = _ids("array_equal array_equiv lexsort einsum")
+TAKES_SEQUENCES = _ids("array_equal array_equiv lexsort einsum multi_dot")
 """Functions that calculate with Python lists too; all others of `jax.numpy` refuse them."""
 SPACED = _ids("linspace logspace geomspace")
 """Make arrays between two bounds; the number of points alone is a size."""

@@ -50,7 +50,7 @@ PROGRAMS = {
     "a floor at zero under a root, in one arm of a choice": """
         def damped(q, t):
             def over(t):
-                f = jnp.sqrt(jnp.maximum(1 - 4 * jnp.square(q), 0))
+                f = jnp.sqrt(jnp.maximum(1 - 4 * jnp.square(q), 0))  #? where-nan-gradient
                 return jnp.sinh(f * t) / f
             return jax.lax.cond(q > 0.5, jnp.sin, over, t)
 

@@ -53,7 +53,7 @@ PROGRAMS = {
         """,
     "keys that are replaced before anybody reads them": """
         def main(key, n, steps):
-            keys = jax.random.split(key, n)
+            keys = jax.random.split(key, n)  #? value-never-read
             out = []
             for _ in range(steps):
                 key, *keys = jax.random.split(key, n + 1)  #? key-reused
@@ -129,7 +129,7 @@ PROGRAMS = {
                 first, key = jax.random.split(key)
                 unit = jax.vmap(jnp.tanh)(jax.random.uniform(first, (n, 3)))
             if prior is None:
-                points = unit
+                points = unit  #? unbound-name
             elif points is None:
                 points = jax.vmap(prior)(jax.random.split(first, n))  #? key-reused
             return points, key

@@ -277,6 +277,9 @@ PROGRAMS = {
             return jax.lax.scan(body, None, jnp.arange(n))
 
         class Cache:
+            def __init__(self, locks):
+                self._finished = list(locks)
+
             def register(self, lock):
                 chain = len(self._finished)
                 self._finished.append(lock)

@@ -113,7 +113,10 @@ def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
 
     def before(one: Value) -> Value | None:
         op = flow.maker(one)
-        return op.operands[0] if op is not None and op.name == "array.map" and len(op.operands) == 1 else None
+        if op is None or op.name != "array.map" or len(op.operands) != 1:
+            return None
+        # Both may have come in through a transformation.
+        return origin(flow, op.operands[0], {}).value
 
     chain = list(walk((value,), lambda one: [] if one is of or (found := before(one)) is None else [found]))
     makers = (flow.maker(one) for one in chain[:-1])

@@ -13,7 +13,7 @@ from jaxaudit.ir.ops import REARRANGED
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict, proved
 
-_CALCULATING = REARRANGED | {"array.map", "array.reduce", "array.scan", "array.order", "array.dot", "array.move"}
+CALCULATING = REARRANGED | {"array.map", "array.reduce", "array.scan", "array.order", "array.dot", "array.move"}
 _PYTHON = {"tuple": tuple, "list": list, "dict": dict}
 
 
@@ -100,7 +100,7 @@ class ArithmeticOnList(Rule):
         yield from map(_repeated, program.named("py.repeat"))
         operators = (op for op in program.named("array.map", "array.dot") if op.is_operator)
         yield from (one for op in operators for one in _judge(op, values))
-        yield from (one for op in program.named(*sorted(_CALCULATING)) for one in _given(op, values))
+        yield from (one for op in program.named(*sorted(CALCULATING)) for one in _given(op, values))
         yield from (one for op in program.named("py.attr") for one in _attribute(op, facts))
 
 

@@ -19,7 +19,7 @@ from jaxaudit.spans import Span
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_GRIDS = frozenset("r_ c_ mgrid ogrid s_ index_exp".split())
+_GRIDS = frozenset("r_ c_ mgrid ogrid".split())
 """Objects of NumPy that are given slices and arrays in brackets, and make something of them as functions do."""
 
 
@@ -45,6 +45,8 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
     elif isinstance(base, Library) and base.name.startswith("jaxtyping."):
         # An alias `Obs = Float[Array, "batch obs"]` keeps what it says of the axes.
         return PartialValue(base, index.items if isinstance(index, TupleValue) else (index,), {})
+    elif isinstance(base, Library) and base.name.rpartition(".")[2] == "s_":
+        return index
     elif isinstance(base, Library) and base.name.rpartition(".")[2] in _GRIDS:
         return it.call(base, Arguments(index.items if isinstance(index, TupleValue) else (index,)), span)
     elif isinstance(base, (Library, ClassValue)):
