@@ -17,7 +17,7 @@ def _takes_list(function: object) -> bool:
     for other in (jnp.eye(3), 1, 0.5):
         try:
             function([jnp.eye(3), jnp.eye(3)], *[other] * (len(required) - 1))  # type: ignore[operator]
-        except Exception:
+        except (TypeError, ValueError, AttributeError, IndexError):
             continue
         return True
     return False
