@@ -4,6 +4,14 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a module that comes from elsewhere": """
+        from elsewhere import numeric
+
+        xnp = numeric()
+
+        def slope(x):
+            return jax.grad(lambda x: xnp.sum(x**2))(x)
+        """,
     "a comment says that nothing is learned here": """
         def hard(params, x):
             def loss(params):

@@ -104,7 +104,10 @@ def _expand(op: Op) -> Edges:
 def _reduce(op: Op) -> Edges:
     if op.function in FLAT:
         return _zero(op)
-    return _by_role(lambda role: role not in ("where", "axis"))(op)
+    # An axis is known when JAX traces: where something differentiated is given for one, the function is another.
+    kinds = {"where": Edge.ZERO, "axis": Edge.MAYBE}
+    given = ((kinds.get(role, Edge.LIVE), argument) for role, argument in op.arguments.items())
+    return ((value, kind) for kind, argument in given for value in values_in(argument))
 
 
 def _draw(op: Op) -> Edges:
