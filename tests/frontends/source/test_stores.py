@@ -22,14 +22,15 @@ class State:
 class Pair(NamedTuple):
     a: jax.Array
     b: jax.Array
+    c: jax.Array
 class Env:
     def __init__(self, n):
         self.w = jnp.zeros((4, 5))
     def step(self, state: State, pair: Pair):
         result = {}
         return result
-    def reset(self, n):
-        return State(pos=jnp.zeros((n, 3)), any=jnp.zeros(3)), Pair(jnp.zeros(2), n)
+    def reset(self, n, given):
+        return State(pos=jnp.zeros((n, 3)), any=jnp.zeros(3)), Pair(jnp.zeros(2), n, given)
     def other(self):
         return State(pos=jnp.ones((7, 3)), any=jnp.zeros((3, 3)))
 """
@@ -43,7 +44,9 @@ class Env:
         ("state.time + 1", ""),
         ("state.any + 1", "?"),
         ("pair.a * 2", "2"),
-        ("pair.b * 2", "?"),
+        # What is stored there is the size of an axis too, so it is a number.
+        ("pair.b * 2", ""),
+        ("pair.c * 2", "?"),
         ("self.w * 2", "4 5"),
         ("helper(state) * 1", "pos.shape[0] 3"),
     ],

@@ -132,8 +132,10 @@ def _arms(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Ob
     for names, holds in ((("x", "on_true"), True), (("y", "on_false"), False)):
         for inner in _arm_ops(op.argument(*names), gradients, flow):
             strange |= not inner.name.startswith("array.")
-            uses = [use for use in slopes_wanted(inner) if not _is_bound(use.argument, condition, ranges, flow)]
-            found += _masked(op, condition, uses, ranges, gradients, holds=holds)
+            for use in slopes_wanted(inner):
+                # A condition that asks about something else keeps the argument out of nothing.
+                asked = None if _is_bound(use.argument, condition, ranges, flow) else condition
+                found += _masked(op, asked, use, ranges, gradients, holds=holds)
     if strange and not any(one.verdict is Verdict.VIOLATED for one in found):
         found.append(unknown(WhereNanGradient.name, op.span, "not all that its arms are made of is known"))
     yield from found or [proved(WhereNanGradient.name, op.span, "what it masks has a finite derivative everywhere")]
