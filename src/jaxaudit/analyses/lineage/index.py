@@ -53,11 +53,10 @@ class Flow:
             for region in op.regions:
                 if places.holder.get(id(region)) is None:
                     callers[id(region)].append(op)
-                for value in region.results:
-                    leaving[value].append(region)
-        for root in program.roots:
-            for value in root.region.results:
-                leaving[value].append(root.region)
+        # Each region once, however many calls share it: whoever asks what a value is outside goes to all of them.
+        for region in program.regions():
+            for value in dict.fromkeys(region.results):
+                leaving[value].append(region)
         return cls(program, places, dict(readers), dict(leaving), dict(callers))
 
     def position(self, values: tuple[Value, ...], value: Value) -> int:
