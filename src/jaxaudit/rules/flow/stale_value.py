@@ -12,7 +12,7 @@ from jaxaudit.analyses.versions import Ground, Version, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Parts
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
 from jaxaudit.spans import Span
@@ -133,8 +133,10 @@ class StaleValue(Rule):
         told = {one.made.span for one in found}
         noted = {value for note in program.named("py.unread") for value in note.values or ()}
         for value, version in facts.get(Versions).all():
-            if value not in noted and facts.get(Versions).maker(value).span not in told:
-                yield _judge(value, version, facts)
+            one = _judge(value, version, facts) if value not in noted else None
+            # What else a call gives is not doubted once more where one is lost; that it is used stays true.
+            if one is not None and (one.verdict is Verdict.PROVED or one.span not in told):
+                yield one
 
 
 def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
