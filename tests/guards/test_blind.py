@@ -52,6 +52,7 @@ INDEPENDENT = {
     "Ranges": {
         "carry-never-changes": "which value goes where is data flow",
         "out-of-bounds-index": "the index is a constant",
+        "where-nan-gradient": "no function in the arms has an infinite slope anywhere: which stand there is data flow",
     },
     "Shapes": {
         "axis-conflict": "an array meets itself",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients.through import open_to, taken_through
@@ -133,7 +133,7 @@ def _arms(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Ob
         for inner in _arm_ops(op.argument(*names), gradients, flow):
             strange |= not inner.name.startswith("array.")
             for use in slopes_wanted(inner):
-                # A condition that asks about something else keeps the argument out of nothing.
+                # A condition that compares something with the argument says nothing of the argument itself.
                 asked = None if _is_bound(use.argument, condition, ranges, flow) else condition
                 found += _masked(op, asked, use, ranges, gradients, holds=holds)
     if strange and not any(one.verdict is Verdict.VIOLATED for one in found):
@@ -175,24 +175,22 @@ def _is_bound(value: Value, condition: Argument, ranges: Ranges, flow: Flow) -> 
 
 
 def _masked(
-    select: Op, condition: Argument, uses: Sequence[Use], ranges: Ranges, gradients: Through, *, holds: bool
+    select: Op, condition: Argument, use: Use, ranges: Ranges, gradients: Through, *, holds: bool
 ) -> Iterator[Obligation]:
-    for use in uses:
-        known = ranges.of(use.argument)
-        if not any(value in gradients for value in use.op.operands) or known.constant is not None:
-            continue
-        guarded = ranges.under(select, condition, use.argument, holds=holds)
-        keeps_out = use.domain.guarded
-        if use.domain.safe(known):
-            reason = f"{_name(use.argument)} is {range_text(known) or 'fine'} at the masked points too"
-            yield proved(WhereNanGradient.name, select.span, reason)
-        elif keeps_out is not None and keeps_out(guarded) and not keeps_out(known):
-            yield _finding(select, use, gradients)
-        else:
-            wanted = (
-                f"whether {_name(use.argument)} is {use.domain.wants} wherever {use.function} is taken is not known"
-            )
-            yield unknown(WhereNanGradient.name, select.span, wanted)
+    """Judge a function in an arm; without a condition nothing is known of where the arm is taken."""
+    known = ranges.of(use.argument)
+    if not any(value in gradients for value in use.op.operands) or known.constant is not None:
+        return
+    guarded = known if condition is None else ranges.under(select, condition, use.argument, holds=holds)
+    keeps_out = use.domain.guarded
+    if use.domain.safe(known):
+        reason = f"{_name(use.argument)} is {range_text(known) or 'fine'} at the masked points too"
+        yield proved(WhereNanGradient.name, select.span, reason)
+    elif keeps_out is not None and keeps_out(guarded) and not keeps_out(known):
+        yield _finding(select, use, gradients)
+    else:
+        wanted = f"whether {_name(use.argument)} is {use.domain.wants} wherever {use.function} is taken is not known"
+        yield unknown(WhereNanGradient.name, select.span, wanted)
 
 
 def _name(value: Value) -> str:
