@@ -21,6 +21,21 @@ PROGRAMS = {
             def build(self):
                 self.scale = jnp.ones(3)
         """,
+    "what ** brings is for the branch that is taken": """
+        def flow(gdot, stress, **options):
+            return gdot * stress
+
+        def startup(times, stress, gdot):
+            return times * stress * gdot
+
+        def fit(mode, x, y, **options):
+            if mode() == "flow":
+                return flow(x, y, **options)
+            return startup(x, y, **options)
+
+        def main(mode, x, y):
+            return fit(mode, x, y, gdot=1.0)
+        """,
     "a method that subclasses have to write has their parameters": """
         class Loss:
             def loss(self):

@@ -49,7 +49,11 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
         if isinstance(asked := node.args[0], ast.Name):
             expressions.note_asked(it, asked.id, it.span(asked))
     bindings.note_passed(it, node, callee, given)
+    # What `**` brings may hang together with the conditions around the call.
+    spread = any(keyword.arg is None for keyword in node.keywords)
+    it.frame.guarded += spread
     misfits.note_call(it, callee, given, it.span(node))
+    it.frame.guarded -= spread
     return call(it, callee, given, it.span(node))
 
 
