@@ -11,7 +11,7 @@ from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.analyses.versions import Ground, Version, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import lookup
-from jaxaudit.libraries.results import Parts
+from jaxaudit.libraries.results import Like, Parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
@@ -150,10 +150,13 @@ def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
         return unknown(StaleValue.name, made.span, reason)
     found = [one for before in version.old for one in goes_on(facts.flow, before, made)]
     instead = _handed_instead(facts.get(Uses).of(value), found)
-    if instead is not None and version.plain and _is_step(made):
+    if instead is not None and version.plain and _renewed(made):
         return _left_behind(made, name, instead)
     if instead is not None:
         reason = f"both {name} and its newer version are used on: which of them is meant is not known"
+        return unknown(StaleValue.name, made.span, reason)
+    if len(_succeeded(made, facts.get(Versions))) < len(_renewed(made)):
+        reason = f"`{called(made)}` gives more than the newer version of {name}: what becomes of it is not known"
         return unknown(StaleValue.name, made.span, reason)
     return proved(StaleValue.name, made.span, f"the newer version of {name} that `{called(made)}` makes is used")
 
@@ -168,10 +171,17 @@ def _handed_instead(newer: Use, old: Sequence[GoesOn]) -> Span | None:
     return None
 
 
-def _is_step(made: Op) -> bool:
-    """Whether a function of a library gives a newer state beside other results: that is the one to go on with."""
+def _renewed(made: Op) -> list[Like]:
+    """Return what a function of a library gives newer versions of, beside other results: those are to go on with."""
     row = lookup(made.qualified)
-    return row is not None and isinstance(row.result, Parts)
+    items = row.result.items if row is not None and isinstance(row.result, Parts) else ()
+    return [one for one in items if isinstance(one, Like) and one.newer]
+
+
+def _succeeded(made: Op, versions: Versions) -> set[frozenset[Value]]:
+    """Return what an op is known to make newer versions of."""
+    newer = (one for old in made.operands for one in versions.newer(old) if versions.maker(one) is made)
+    return {version.old for one in newer if (version := versions.of(one)) is not None}
 
 
 def _left_behind(made: Op, name: str, instead: Span) -> Obligation:
