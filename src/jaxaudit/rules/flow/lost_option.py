@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 
 
 class LostOption(Rule):
@@ -75,7 +75,9 @@ class LostOption(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every class that keeps what it is given, and every option that is lost."""
         for cls in program.members:
-            if not cls.unread and not cls.rebuilt:
+            if cls.open:
+                yield unknown(self.name, cls.span, f"not all that reads `{cls.name}` is in sight: {cls.open}")
+            elif not cls.unread and not cls.rebuilt:
                 yield proved(self.name, cls.span, f"no argument of `{cls.name}` is kept unread or left out of a copy")
             for one in cls.unread:
                 yield Obligation(

@@ -11,7 +11,7 @@ from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.reads import Dead, ScopeReads
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.flow._shared.unused_results import unread_variables
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import lost_successors
@@ -99,6 +99,9 @@ class ValueNeverRead(Rule):
                 yield proved(
                     self.name, scope.span, f"each of the {scope.bound} values bound in `{scope.label}` is read"
                 )
+            elif scope.dead and not lost and not any(one.span in told for one in scope.dead):
+                reason = f"whether `{scope.dead[0].name}`, which nothing reads, is wanted is not known"
+                yield unknown(self.name, scope.dead[0].span, reason)
             yield from (_finding(one) for one in lost)
 
 

@@ -94,6 +94,7 @@ def _judge(op: Op, changed: Argument, given: Argument, flow: Flow) -> Iterator[O
     for source, at in gradients:
         places = source.differentiated or ()
         if not 0 <= at < len(places) or not isinstance(changed, Value):
+            yield unknown(GradientAppliedElsewhere.name, op.span, "by what the gradient was taken is not known")
             continue
         taken, meant = (origin(flow, one, {}).value for one in (source.operands[places[at]], changed))
         if taken is meant:

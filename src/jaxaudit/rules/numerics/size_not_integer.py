@@ -91,7 +91,7 @@ class SizeNotInteger(Rule):
                 reason = f"whether {named(size, what)} is an integer is not known"
                 yield unknown(self.name, op.span, reason)
             elif found:
-                yield proved(self.name, op.span, "every size in it is an integer")
+                yield proved(self.name, op.span, "what is computed for its sizes is an integer")
 
 
 class _Kind(Enum):

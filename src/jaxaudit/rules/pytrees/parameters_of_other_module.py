@@ -109,6 +109,8 @@ class ParametersOfOtherModule(Rule):
             network = _run_by(flow, op)
             if network is not None:
                 yield _judge(op, network, own, flow)
+            elif plays(op.qualified, "module.apply"):
+                yield unknown(self.name, op.span, "which module is run is not known")
 
 
 def _run_by(flow: Flow, op: Op) -> Network | None:
