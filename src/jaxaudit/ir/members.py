@@ -35,6 +35,8 @@ class ClassMembers:
     span: Span
     count: int
     """How many attributes its methods read from their own object."""
+    kept: int = 0
+    """How many arguments its constructor keeps as they are."""
     missing: tuple[Place, ...] = ()
     """Those that nothing in sight gives it."""
     unread: tuple[Place, ...] = ()

@@ -74,7 +74,7 @@ class LostOption(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every class that keeps what it is given, and every option that is lost."""
-        for cls in program.members:
+        for cls in (one for one in program.members if one.kept):
             if cls.open:
                 yield unknown(self.name, cls.span, f"not all that reads `{cls.name}` is in sight: {cls.open}")
             elif not cls.unread and not cls.rebuilt:

@@ -47,9 +47,10 @@ def _members(
     known = {*dir(object), *given, *(name for one in family.values() for name in (*one.namespace, *one.fields))}
     missing = [Place(one.attr, span_of(one, path)) for one in reads if one.attr not in known]
     init = next((one for one in _methods(node) if one.name == "__init__"), None)
+    kept = 0 if init is None else len(list(_kept(init)))
     unread = () if init is None else tuple(_unread(init, read, path))
     rebuilt = () if init is None else tuple(_rebuilt(node, init, path))
-    return ClassMembers(cls.name, span_of(node, path), len(reads), tuple(missing), unread, rebuilt, why)
+    return ClassMembers(cls.name, span_of(node, path), len(reads), kept, tuple(missing), unread, rebuilt, why)
 
 
 def _why_open(family: Iterable[ClassValue]) -> str:
