@@ -8,6 +8,8 @@ constructor of its own.
 
 from __future__ import annotations
 
+import sys
+
 _DECORATORS = """
 flax.struct.dataclass jax_dataclasses.pytree_dataclass: registered fields init frozen
 chex.dataclass: registered fields init
@@ -36,7 +38,7 @@ enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag: enum
 
 def _that_are(table: str, fact: str) -> frozenset[str]:
     lines = (line.split(":") for line in table.strip().splitlines())
-    return frozenset(name for names, facts in lines if fact in facts.split() for name in names.split())
+    return frozenset(name for names, facts in lines if not fact or fact in facts.split() for name in names.split())
 
 
 def decorators(fact: str) -> frozenset[str]:
@@ -47,3 +49,11 @@ def decorators(fact: str) -> frozenset[str]:
 def bases(fact: str) -> frozenset[str]:
     """Return the bases that make a class so."""
     return _that_are(_BASES, fact)
+
+
+def has_own_calls(base: str) -> bool:
+    """Whether calling a class with this base may do something else than give its `__init__` the arguments.
+
+    The base may have a metaclass: that of `ninjax.Module` takes the values of annotated attributes too.
+    """
+    return base not in _that_are(_BASES, "") and base.partition(".")[0] not in sys.stdlib_module_names

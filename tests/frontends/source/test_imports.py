@@ -52,6 +52,12 @@ _HELPER = "import jax\ndef draw(key):\n    return jax.random.normal(key)\n"
             "pkg/a/main.py": "import jax\nfrom ..helper import draw\ndraw(jax.random.key(0))",
         },
         {
+            "__init__.py": "'''The package.'''",
+            "../pkg/__init__.py": "'''The package.'''",
+            "helper.py": _HELPER,
+            "main.py": "import jax\nfrom pkg.helper import draw\ndraw(jax.random.key(0))",
+        },
+        {
             "src/pkg/__init__.py": "",
             "src/pkg/helper.py": _HELPER,
             "main.py": "import jax\nimport pkg.helper as h\nh.draw(jax.random.key(0))",
@@ -62,7 +68,7 @@ _HELPER = "import jax\ndef draw(key):\n    return jax.random.normal(key)\n"
             "pkg/main.py": "import jax\nfrom pkg.bare import helper\nhelper.draw(jax.random.key(0))",
         },
     ],
-    ids=["import", "alias", "star", "re-export", "relative", "parent", "src layout", "folder without __init__"],
+    ids=["import", "alias", "star", "re-export", "relative", "parent", "from inside", "src layout", "bare folder"],
 )
 def test_functions_of_other_files_are_followed(files: dict[str, str]) -> None:
     calls = ops(files, "py.call")

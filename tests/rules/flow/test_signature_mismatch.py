@@ -44,6 +44,127 @@ PROGRAMS = {
             def slope(self, params, batch):
                 return jax.grad(self.loss)(params, batch)
         """,
+    "a decorator makes a constructor of its own, whatever the base has": """
+        from dataclasses import dataclass
+        from flax import nnx
+
+        class Kernel(nnx.Module):
+            def __init__(self, width=None):
+                self.width = width
+
+        @dataclass
+        class Deep(Kernel):
+            inner: Kernel
+            scale: float
+
+        def make():
+            return Deep(inner=Kernel(), scale=1.0)
+        """,
+    "a metaclass that is not in sight may take other arguments": """
+        import ninjax as nj
+
+        class Optimizer(nj.Module):
+            depth: int = 2
+
+            def __init__(self, modules):
+                self.modules = modules
+
+        def make(modules):
+            return Optimizer(modules, depth=1, name="opt")
+        """,
+    "a call that raises runs no body": """
+        def train(make_agent, make_stream, make_logger, args):
+            return make_agent(), make_stream(args, "train"), make_logger()
+
+        def make_logger():
+            return 0
+
+        def run(args):
+            return train(lambda: 1, make_logger, args)  #! signature-mismatch
+        """,
+    "a class is none of Python's own": """
+        import dataclasses
+        from typing import Any
+
+        @dataclasses.dataclass
+        class Checkpoint:
+            params: dict
+            config: dict
+
+        def convert(typ, value):
+            if typ in (Any, ...):
+                return value
+            if typ in (int, float, str, bool):
+                return typ(value)
+            if dataclasses.is_dataclass(typ):
+                return typ(**value)
+            return typ(value)
+
+        def load(value):
+            return convert(Checkpoint, value), convert(float, value)
+        """,
+    "self of a function inside is what that function is given": """
+        from functools import partial
+
+        class Maze:
+            def __init__(self, task):
+                def after(self, physics):
+                    return self._target * physics
+
+                task.after = partial(after, task)
+                self.task = task
+
+            def step(self, physics):
+                return self.task.after(physics)
+        """,
+    "what containers have is known to hasattr and getattr": """
+        def field(signals):
+            if hasattr(signals, "field") and signals.field is not None:
+                return signals.field
+            named = getattr(signals, "named", None)
+            if named is not None:
+                return named.first
+            return signals["field"] if hasattr(signals, "keys") else None
+
+        def caught(signals):
+            try:
+                return signals.field
+            except AttributeError:
+                return None
+
+        def both(x):
+            return field({"field": x}), caught({"field": x})
+        """,
+    "an attribute is missing where it is asked for": """
+        def shown(x):
+            if x is None:
+                return 0
+            return jnp.sum(x)
+
+        def show(x):
+            pair = {"field": x}
+            return shown(pair.field)  #! arithmetic-on-list
+        """,
+    "what a decorator made of a constructor takes arguments": """
+        from elsewhere import logged
+
+        class Pipeline:
+            @logged(arguments=False)
+            def __init__(self, config):
+                self.config = config
+
+        def make(config):
+            return Pipeline(config)
+        """,
+    "typing.Tuple asks for a tuple": """
+        from typing import Tuple
+
+        def dtype_of(inputs):
+            return inputs[0].dtype if isinstance(inputs, Tuple) else inputs.dtype
+
+        def both(x):
+            return dtype_of((x, x)), dtype_of(x)
+        """,
 }
 
 

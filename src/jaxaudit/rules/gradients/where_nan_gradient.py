@@ -200,7 +200,7 @@ def _name(value: Value) -> str:
 def _finding(select: Op, use: Use, gradients: Through) -> Obligation:
     taken = gradients.get(select.results[0])
     name = use.argument.name or "x"
-    steps = [Step(use.op.span, f"{use.function} has no finite derivative where its argument is not {use.domain.wants}")]
+    steps = [Step(use.op.span, f"{use.function} has a finite derivative only where its argument is {use.domain.wants}")]
     steps += [Step(taken.span, "the gradient is taken here")] if taken is not None else []
     return Obligation(
         WhereNanGradient.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
@@ -11,7 +12,7 @@ from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
 from jaxaudit.ir.operators import SIGNS
 from jaxaudit.ir.ops import REARRANGED
 from jaxaudit.libraries.lookup import lookup
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict, proved, unknown
 
 CALCULATING = REARRANGED | {"array.map", "array.reduce", "array.scan", "array.order", "array.dot", "array.move"}
 _PYTHON = {"tuple": tuple, "list": list, "dict": dict}
@@ -139,8 +140,14 @@ def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
     base = op.arguments.get("base")
     maker = facts.flow.maker(base) if isinstance(base, Value) else None
     kind = maker.kind if maker is not None and maker.name == "py.container" else ""
-    if kind in _PYTHON and not hasattr(_PYTHON[kind], op.label):
-        yield _refused(op, f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`")
+    if kind not in _PYTHON or hasattr(_PYTHON[kind], op.label):
+        return
+    message = f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`"
+    if op.guarded:
+        yield unknown(ArithmeticOnList.name, op.span, f"{message}, but that may be caught")
+    else:
+        current = f"a {kind} of Python is asked for what it does not have"
+        yield replace(_refused(op, message), current=current, expected="an object that has it")
 
 
 def _refuses(function: str, other: Argument, values: PythonValues) -> bool:

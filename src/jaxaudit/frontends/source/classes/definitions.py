@@ -6,7 +6,13 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
+from jaxaudit.frontends.source.classes.members import (
+    ancestry,
+    constructor,
+    find_in_class,
+    library_bases,
+    makes_constructor,
+)
 from jaxaudit.frontends.source.interpret import protocols
 from jaxaudit.frontends.source.interpret.decorators import decorator_name
 from jaxaudit.frontends.source.values import trees
@@ -24,7 +30,6 @@ from jaxaudit.spans import Span
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_GENERATED_INIT = classes.decorators("init")
 _FROZEN = classes.decorators("frozen")
 _DATACLASS_BASES = classes.bases("init")
 _NAMED_TUPLES = classes.bases("namedtuple")
@@ -77,7 +82,7 @@ def _kind(node: ast.ClassDef, bases: tuple[Abstract, ...], decorators: tuple[str
     names = {base.name for base in bases if isinstance(base, Library)}
     inherited = next((base for base in bases if isinstance(base, ClassValue) and base.kind != "plain"), None)
     for name, decorator in zip(decorators, node.decorator_list, strict=True):
-        if name in _GENERATED_INIT or name.endswith((".dataclass", ".pytree_dataclass")):
+        if makes_constructor(name):
             return "dataclass", name in _FROZEN or _says_frozen(decorator)
     if names & _NAMED_TUPLES:
         return "namedtuple", True
@@ -121,13 +126,13 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
         fields = _field_values(it, cls, given, span)
         it.stores.store(cls, fields)
         return Record(cls, tuple(fields.values()))
-    init = find_in_class(cls, "__init__")
+    init = constructor(cls)
     if isinstance(init, FunctionValue):
         made = it.heap.new(ObjectBox(cls, {}))
         it.call(BoundMethod(init, made), given, span)
         trees.note_static(it, cls, made, span)
         return made
-    if cls.kind == "plain" and not unknown_rest and _is_bare(cls):
+    if init is None and cls.kind == "plain" and not unknown_rest and _is_bare(cls):
         count = len(given.positional) + len(given.keywords)
         attrs = {"class": cls.name, "arguments": count, "where": trees.place_of(cls)}
         it.emit("tree.made", span, attrs=attrs, results=0)

@@ -8,6 +8,9 @@ from functools import lru_cache
 
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
 from jaxaudit.frontends.source.values.model import Abstract
+from jaxaudit.libraries import classes
+
+_GENERATED_INIT = classes.decorators("init")
 
 
 def ancestry(cls: ClassValue) -> list[ClassValue]:
@@ -25,6 +28,21 @@ def find_in_class(cls: ClassValue, name: str) -> Abstract | None:
     if name in cls.namespace:
         return cls.namespace[name]
     return next((one.namespace[name] for one in ancestry(cls) if name in one.namespace), None)
+
+
+def constructor(cls: ClassValue) -> Abstract | None:
+    """Return the `__init__` that is written for a class; None where a decorator makes it, or nothing does."""
+    for one in ancestry(cls):
+        if "__init__" in one.namespace:
+            return one.namespace["__init__"]
+        if any(map(makes_constructor, one.decorators)) and _options(one).get("init") is not False:
+            return None
+    return None
+
+
+def makes_constructor(decorator: str) -> bool:
+    """Whether a decorator gives a class a constructor that takes its fields."""
+    return decorator in _GENERATED_INIT or decorator.endswith((".dataclass", ".pytree_dataclass"))
 
 
 def library_bases(cls: ClassValue) -> Iterator[str]:

@@ -26,6 +26,7 @@ from jaxaudit.frontends.source.values.callables import (
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, named
 from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.frontends.source.values.type_tests import has_attribute
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.libraries.lookup import ROWS, lookup
@@ -75,7 +76,9 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
         case Super():
             return _super_attribute(it, base, name, span)
         case _:
-            return Attribute(base, name)
+            attribute = Attribute(base, name)
+            # What is not there is asked for here, whoever gets it later.
+            return it.load_attribute(attribute, span) if has_attribute(it, base, name) is False else attribute
 
 
 def _module_attribute(it: Interpreter, base: ModuleValue, name: str, span: Span) -> Abstract:

@@ -52,8 +52,11 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
     # What `**` brings may hang together with the conditions around the call.
     spread = any(keyword.arg is None for keyword in node.keywords)
     it.frame.guarded += spread
-    misfits.note_call(it, callee, given, it.span(node))
+    refused = misfits.note_call(it, callee, given, it.span(node)) and not it.frame.guarded
     it.frame.guarded -= spread
+    if refused:
+        # The body never runs so: what its parameters would hold is nobody's mistake.
+        return unknown_call(it, callee, given, "it does not take these arguments", it.span(node))
     return call(it, callee, given, it.span(node))
 
 

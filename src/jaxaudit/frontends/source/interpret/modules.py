@@ -183,8 +183,16 @@ class Project:
                         return found
             parent = posixpath.dirname(folder)
             if parent == folder:
-                return None
+                return self._inside(name)
             folder = parent
+
+    def _inside(self, name: str) -> Module | None:
+        """Find a module by the name of the package whose folder the audit was started in."""
+        top, _, rest = name.partition(".")
+        own, named = self._read("__init__.py"), self._read(f"../{top}/__init__.py")
+        if own is None or named is None or own.text != named.text:
+            return None
+        return self._at(rest.replace(".", "/")) if rest else self.modules.get(own.path)
 
     def _at(self, stem: str) -> Module | None:
         for path in (f"{stem}.py", f"{stem}/__init__.py"):

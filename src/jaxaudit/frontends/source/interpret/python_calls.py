@@ -29,7 +29,7 @@ from jaxaudit.frontends.source.values.model import (
     Zip,
 )
 from jaxaudit.frontends.source.values.structure import materialise
-from jaxaudit.frontends.source.values.type_tests import is_instance
+from jaxaudit.frontends.source.values.type_tests import has_attribute, is_dataclass, is_instance
 from jaxaudit.ir import Value
 from jaxaudit.spans import Span
 
@@ -203,8 +203,17 @@ def _counted(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 
 def _getattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if len(given.positional) >= 2 and isinstance(name := given.positional[1], Const) and isinstance(name.value, str):
-        if len(given.positional) == 2:
+        has = has_attribute(it, given.positional[0], name.value)
+        if len(given.positional) == 2 or has:
             return attributes.read(it, given.positional[0], name.value, span)
+        return given.positional[2] if has is False else None
+    return None
+
+
+def _hasattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if len(given.positional) == 2 and isinstance(name := given.positional[1], Const) and isinstance(name.value, str):
+        has = has_attribute(it, given.positional[0], name.value)
+        return None if has is None else Const(has)
     return None
 
 
@@ -344,6 +353,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.next": _next,
     "builtins.isinstance": is_instance,
     "builtins.getattr": _getattr,
+    "builtins.hasattr": _hasattr,
     "builtins.setattr": _setattr,
     "builtins.object.__setattr__": _object_setattr,
     "builtins.float": _convert("float", float),
@@ -373,6 +383,7 @@ HANDLERS: dict[str, Handler] = {
     "collections.defaultdict": _defaultdict,
     "typing.cast": lambda it, given, span: given.positional[1] if len(given.positional) > 1 else None,
     "dataclasses.replace": _replace,
+    "dataclasses.is_dataclass": is_dataclass,
     "dataclasses.asdict": _asdict,
     "dataclasses.field": _default_of_field,
     "flax.struct.field": _default_of_field,

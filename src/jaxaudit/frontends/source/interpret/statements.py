@@ -26,8 +26,8 @@ _EXPECT_FAILURE = frozenset(
     """raises assert_raises assert_raises_regex assertRaises assertRaisesRegex assertRaisesWithLiteralMatch
     assertRaisesWithPredicateMatch""".split()
 )
-_CAUGHT = frozenset("Exception BaseException ValueError TypeError IndexError".split())
-"""Exceptions as which JAX's own can be caught."""
+_CAUGHT = frozenset("Exception BaseException ValueError TypeError IndexError AttributeError".split())
+"""Exceptions as which those that findings speak of can be caught, JAX's own among them."""
 _CONSTRUCTS = {"ensure_compile_time_eval": "compile time", "disable_jit": "without jit"}
 """Context managers of JAX under which code runs at once, even inside traced functions or in JAX's loops."""
 _JIT_IS_OFF = Library("jax.config.jax_disable_jit")

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.interpret.modules import Module
-from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
+from jaxaudit.frontends.source.interpret.syntax import children, landmarks, walk
+from jaxaudit.frontends.source.names.bound import parameters
 from jaxaudit.frontends.source.values.callables import ClassValue
 from jaxaudit.ir.members import ClassMembers, Place, Rebuilt
 from jaxaudit.libraries.classes import bases
@@ -90,13 +91,21 @@ def _methods(node: ast.ClassDef) -> Iterator[_Method]:
 
 def _own_reads(method: _Method) -> Iterator[ast.Attribute]:
     own = method.args.args[0].arg
-    inside = walk(*method.body)
+    inside = list(_sees(own, method.body))
     if any(isinstance(one, ast.Name) and one.id == own and not isinstance(one.ctx, ast.Load) for one in inside):
         return
     for one in inside:
         match one:
             case ast.Attribute(value=ast.Name(id=base), ctx=ast.Load()) if base == own:
                 yield one
+
+
+def _sees(name: str, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Return the nodes in which a name is that of the scope around: not functions that have such a parameter."""
+    for one in nodes:
+        if not (isinstance(one, _Method | ast.Lambda) and name in parameters(one)):
+            yield one
+            yield from _sees(name, children(one))
 
 
 def _kept(init: _Method) -> Iterator[tuple[str, ast.Attribute]]:

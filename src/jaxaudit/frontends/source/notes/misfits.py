@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import (
     ancestry,
+    constructor,
     find_in_class,
     has_unknown_base,
     is_abstract,
@@ -14,7 +15,7 @@ from jaxaudit.frontends.source.classes.members import (
 from jaxaudit.frontends.source.values.arguments import Arguments, misfit
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, PartialValue
 from jaxaudit.frontends.source.values.model import Abstract
-from jaxaudit.libraries.classes import bases
+from jaxaudit.libraries.classes import bases, has_own_calls
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ _PLAIN = bases("stateless") | bases("namedtuple") | bases("fields")
 """Bases that add no fields to a record."""
 
 
-def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -> None:
-    """Note why a function or class of the audited code cannot be called as it is."""
+def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -> bool:
+    """Note why a function or class of the audited code cannot be called as it is, and tell whether it cannot."""
     while isinstance(callee, BoundMethod | PartialValue):
         if isinstance(callee, BoundMethod):
             given = given.prepended(callee.receiver)
@@ -38,9 +39,10 @@ def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -
     elif isinstance(callee, FunctionValue) and callee.node is not it.uncalled:
         reason = "" if may_be_another(it, callee) else misfit(callee, given)
     else:
-        return
+        return False
     if reason:
         it.emit("py.refused", span, attrs={"callee": callee.name, "reason": reason}, results=0)
+    return bool(reason)
 
 
 def may_be_another(it: Interpreter, function: FunctionValue) -> bool:
@@ -54,8 +56,10 @@ def may_be_another(it: Interpreter, function: FunctionValue) -> bool:
 
 def _class_misfit(cls: ClassValue, given: Arguments) -> str:
     """Return why a class cannot be given some arguments; empty where it can, or its constructor is not known."""
-    init = find_in_class(cls, "__init__")
-    if "" in cls.decorators or has_unknown_base(cls) or find_in_class(cls, "__new__") is not None:
+    init = constructor(cls)
+    if "" in cls.decorators or has_unknown_base(cls) or any(map(has_own_calls, library_bases(cls))):
+        return ""
+    if find_in_class(cls, "__new__") is not None:
         return ""
     if isinstance(init, FunctionValue):
         own = init.owner is cls or not any(name not in _PLAIN for name in library_bases(cls))

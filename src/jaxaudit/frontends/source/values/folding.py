@@ -42,6 +42,9 @@ _COMPARE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 _NUMBERS = (int, float, complex)
 _TRUE = (Record, FunctionValue, BoundMethod, PartialValue, ClassValue, Transformed)
 """Values that are true whatever they hold."""
+_DEFINED = (FunctionValue, ClassValue)
+"""What a statement of the audited code defines."""
+_STANDARD = ("builtins.", "typing.")
 # Results beyond these sizes are not worth knowing, and computing them could take for ever.
 _LARGEST_TEXT = 10_000
 _LARGEST_NUMBER = 2**128
@@ -139,22 +142,42 @@ def fold_compare(it: Interpreter, op: ast.cmpop, left: Abstract, right: Abstract
     if isinstance(op, ast.Eq | ast.NotEq):
         same = _equal(left, right)
         return None if same is None else Const(same is isinstance(op, ast.Eq))
-    if isinstance(op, ast.In | ast.NotIn) and isinstance(left, Const):
-        found = _contains(it, right, left.value)
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = _is_same(left, right)
+        return None if same is None else Const(same is isinstance(op, ast.Is))
+    if isinstance(op, ast.In | ast.NotIn):
+        found = _contains(it, right, left)
         return None if found is None else Const(found is isinstance(op, ast.In))
     return None
 
 
 def _equal(left: Abstract, right: Abstract) -> bool | None:
-    """Compare two tuples, item by item as far as they are known."""
+    """Compare constants, functions, classes, and two tuples item by item as far as they are known."""
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
     if not (isinstance(left, TupleValue) and isinstance(right, TupleValue)):
-        return None
+        return _is_same(left, right)
     if len(left.items) != len(right.items):
         return False
     found = [_equal(one, other) for one, other in zip(left.items, right.items, strict=True)]
     return False if False in found else None if None in found else True
+
+
+def _is_same(left: Abstract, right: Abstract) -> bool | None:
+    """Whether two things of which Python has one each are the same: functions, classes, and what is neither."""
+    if isinstance(left, Library) and isinstance(right, Library):
+        # Libraries have several names for one thing, Python itself has not.
+        plain = all(one.name.startswith("builtins.") for one in (left, right))
+        return True if left.name == right.name else False if plain else None
+    if not isinstance(left, _DEFINED):
+        left, right = right, left
+    if not isinstance(left, _DEFINED):
+        return None
+    if isinstance(right, _DEFINED):
+        # A definition inside a function gives a new thing with each call.
+        return True if left is right else False if left.node is not right.node else None
+    apart = isinstance(right, Const) or (isinstance(right, Library) and right.name.startswith(_STANDARD))
+    return False if apart or _is_function(right) else None
 
 
 def _is_never_none(value: Abstract) -> bool:
@@ -167,11 +190,11 @@ def _is_function(value: Abstract) -> bool:
     return isinstance(value, Library) and lookup(value.name) is not None
 
 
-def _contains(it: Interpreter, container: Abstract, key: object) -> bool | None:
+def _contains(it: Interpreter, container: Abstract, key: Abstract) -> bool | None:
     if isinstance(container, Ref):
         box = it.heap[container]
-        if isinstance(box, DictBox):
-            return key in box.entries if box.rest is None or key in box.entries else None
+        if isinstance(box, DictBox) and isinstance(key, Const):
+            return key.value in box.entries if box.rest is None or key.value in box.entries else None
         if isinstance(box, ListBox):
             return _among(box.items, key)
     if isinstance(container, TupleValue):
@@ -179,10 +202,9 @@ def _contains(it: Interpreter, container: Abstract, key: object) -> bool | None:
     return None
 
 
-def _among(items: tuple[Abstract, ...], key: object) -> bool | None:
-    if any(isinstance(item, Const) and item.value == key for item in items):
-        return True
-    return False if all(isinstance(item, Const) for item in items) else None
+def _among(items: tuple[Abstract, ...], key: Abstract) -> bool | None:
+    found = [_equal(item, key) for item in items]
+    return True if True in found else None if None in found else False
 
 
 def truth(it: Interpreter, value: Abstract) -> bool | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections.abc
+import numbers
+import typing
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
+from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, has_unknown_base, library_bases
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
@@ -19,8 +23,7 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
-_BUILTIN = "builtins."
-_ABSTRACT = frozenset("collections.abc.Sequence collections.abc.Mapping collections.abc.Iterable".split())
+_STANDARD = {module.__name__: module for module in (builtins, collections.abc, numbers, typing)}
 _ARRAYS = frozenset(
     "jax.Array jax.numpy.ndarray numpy.ndarray chex.Array jax.core.Tracer jax.typing.ArrayLike numpy.generic".split()
 )
@@ -70,12 +73,19 @@ def _plain_type(it: Interpreter, value: Abstract) -> type | None:
 
 
 def _is_kind(plain: type, name: str) -> bool | None:
-    if name.startswith(_BUILTIN):
-        asked = getattr(builtins, name.removeprefix(_BUILTIN), None)
-        return issubclass(plain, asked) if isinstance(asked, type) else None
-    if name in _ABSTRACT or name.startswith(("numbers.", "typing.")):
-        return None
+    asked = _standard(name)
+    if asked is not None:
+        return issubclass(plain, asked)
     return False if name in _ARRAYS else None
+
+
+@lru_cache(maxsize=1024)
+def _standard(name: str) -> type | None:
+    """Return a class of Python's own by its name, `tuple` for `typing.Tuple`; None for any other."""
+    module, _, last = name.rpartition(".")
+    found = getattr(_STANDARD.get(module), last, None)
+    found = typing.get_origin(found) or found
+    return found if isinstance(found, type) and found not in (typing.Any, typing.Protocol) else None
 
 
 def _is_object(it: Interpreter, value: Abstract, cls: ClassValue) -> bool | None:
@@ -89,6 +99,27 @@ def _is_object(it: Interpreter, value: Abstract, cls: ClassValue) -> bool | None
         known = box.value is None and not has_unknown_base(box.cls) and not any(library_bases(box.cls))
         return False if known and not any(library_bases(cls)) and not has_unknown_base(cls) else None
     return False if _plain_type(it, value) is not None and cls.kind != "enum" else None
+
+
+def has_attribute(it: Interpreter, value: Abstract | None, name: str) -> bool | None:
+    """Whether a value has an attribute, where that is known: of Python's own containers and constants all are."""
+    if isinstance(value, Record):
+        return True if name in value.cls.fields or find_in_class(value.cls, name) is not None else None
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox):
+        return True if name in box.attrs or find_in_class(box.cls, name) is not None else None
+    plain = None if isinstance(value, FunctionValue | ClassValue | None) else _plain_type(it, value)
+    return None if plain is None else hasattr(plain, name)
+
+
+def is_dataclass(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `dataclasses.is_dataclass(value)`."""
+    value = given.get(0, "obj")
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox):
+        value = box.cls
+    if not isinstance(value, ClassValue):
+        return None if isinstance(value, Leaf) or value is None else Const(False)
+    known = not has_unknown_base(value) and not any(library_bases(value)) and "" not in value.decorators
+    return Const(True) if value.kind == "dataclass" else Const(False) if known else None
 
 
 def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstract]:
