@@ -37,7 +37,8 @@ class UnboundName(Rule):
     It is an error where nothing binds the name at all, and where a branch that somebody wrote, or a condition on
     parameters alone, leads to the read without a value. It is a warning where a further condition stands in between, or
     an object decides. Left open: chains of conditions without an `else`, loops that may run no turn, what is tried and
-    may fail, names from `import *` of a module that was not read, `exec` and `globals()`.
+    may fail, what a function reads that is bound after it on some paths only, or after the function is used, names from
+    `import *` of a module that was not read, `exec` and `globals()`.
     """
 
     summary = "A name is read that has no value on the way there."

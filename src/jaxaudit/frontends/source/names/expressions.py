@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by, defaults
-from jaxaudit.frontends.source.names.paths import State, taken
+from jaxaudit.frontends.source.names.paths import Gap, State, implied, taken
 from jaxaudit.frontends.source.names.scope import Scope
+from jaxaudit.ir.reads import Sure
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SPECIAL = frozenset((ast.Name, ast.Lambda, ast.NamedExpr, ast.IfExp, ast.BoolOp, *_COMPREHENSIONS))
@@ -56,9 +57,10 @@ def _special(scope: Scope, node: ast.AST, state: State) -> bool:
             for one in others:
                 _guarded(scope, one, inside)
                 inside = taken(inside, one, holds=holds, params=scope.params)
-            # What `:=` binds further on has a value where the whole turns out as it is asked for.
-            for name in bound_by(others).names:
-                scope.bind(name, state)
+            # What `:=` binds further on has a value where the last part decides.
+            decides = [*implied(others[-1], holds=holds)][-1]
+            gap = Gap(Sure.OPEN, f"`{ast.unparse(node)}` need not come to it", node, unless=decides)
+            scope.loosen(bound_by(others).names, state, gap)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             _comprehension(scope, node, state)
         case _:
@@ -87,8 +89,7 @@ def _comprehension(
             inside = taken(inside, test, holds=True, params=scope.params)
     read_all(scope, [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt], inside)
     scope.hidden.pop()
-    for name in bound_by([node]).names:
-        scope.bind(name, state)
+    scope.loosen(bound_by([node]).names, state, Gap(Sure.OPEN, "there may be no item", node))
 
 
 def bind(scope: Scope, target: ast.AST | None, state: State, made: ast.expr | None = None) -> None:

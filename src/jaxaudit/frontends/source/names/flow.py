@@ -19,6 +19,7 @@ from jaxaudit.frontends.source.names.scope import Scope, Turns, Whole
 from jaxaudit.ir.reads import ScopeReads, Sure
 from jaxaudit.spans import Span
 
+_EXPECTS = ("raises", "Raises", "warns", "Warns", "suppress")
 _REFLECTION = frozenset(("exec", "globals", "eval"))
 _CATCH_ALL = frozenset(("NameError", "UnboundLocalError", "Exception", "BaseException"))
 
@@ -34,9 +35,8 @@ def reads_of(module: Module, project: Project) -> tuple[ScopeReads, ...]:
     known = frozenset(names | (further or set()))
     whole = Whole(module.path, known, frozenset(names - elsewhere), mains, reflects, module.path in project.retold)
     scope = Scope(whole, module.name, Span(module.path, 1, 0, 1, 0), "module", names, outer={*module.changing})
-    run(scope, module.tree.body, State(dict.fromkeys(further or ())))
-    scope.close()
-    return tuple(whole.found)
+    scope.close(run(scope, module.tree.body, State(dict.fromkeys(further or ()))))
+    return tuple(one.record() for one in whole.scopes)
 
 
 def _imported(module: Module, project: Project, seen: set[str]) -> set[str] | None:
@@ -250,7 +250,13 @@ def _with(scope: Scope, node: ast.With | ast.AsyncWith, state: State) -> State |
         bind(scope, item.optional_vars, state)
     # A context may swallow the exception that ends its body.
     left = state.loosened(bound_by(node.body).names, "the block may be left before", node)
-    return run(scope, node.body, state.copy()) or left
+    end = run(scope, node.body, state.copy())
+    return left if end is None else merged([end, left], "the block may be left before", node) if swallows(node) else end
+
+
+def swallows(node: ast.With | ast.AsyncWith) -> bool:
+    """Whether a context is there to end with an exception of its body."""
+    return any(word in ast.unparse(item.context_expr) for item in node.items for word in _EXPECTS)
 
 
 def _match(scope: Scope, node: ast.Match, state: State) -> State | None:

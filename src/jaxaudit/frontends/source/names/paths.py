@@ -35,6 +35,10 @@ class State:
     made: dict[str, frozenset[int]] = field(default_factory=dict)
     """The bindings that may have given each name its value."""
 
+    def has(self, name: str) -> bool:
+        """Whether a name has a value on every path."""
+        return name in self.names and self.names[name] is None
+
     def copy(self) -> State:
         """Return a state that goes its own way."""
         return State(dict(self.names), set(self.closures), dict(self.made))

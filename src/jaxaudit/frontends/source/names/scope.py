@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode
@@ -13,9 +15,11 @@ from jaxaudit.frontends.source.names.paths import Gap, State
 from jaxaudit.ir.reads import ScopeReads, Sure, Unbound
 from jaxaudit.spans import Span, span_of
 
-_PROVIDED = frozenset((*dir(builtins), "get_ipython", "display"))
-"""What Python provides, and a notebook."""
+_PROVIDED = frozenset(dir(builtins))
+_NOTEBOOK = frozenset(("get_ipython", "display"))
+"""What a notebook provides, and nothing else."""
 
+LAMBDA = "lambda"
 _SHOWN = frozenset(("locals", "vars", "eval", "exec"))
 """What may read all variables of the function that calls it."""
 
@@ -35,7 +39,8 @@ class Whole:
     """Whether names may come from where nobody sees."""
     retold: bool
     """Whether names of types are missing from the syntax that was parsed."""
-    found: list[ScopeReads] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+    """Those that were followed to their end."""
 
     def is_program(self, node: ast.Name) -> bool:
         """Whether a place lies in what is run as a program alone."""
@@ -50,16 +55,23 @@ class Turns:
     continues: list[State | None] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Late:
     """A read inside a function, of a name that the scope around it had not bound when it was defined."""
 
     node: ast.Name
+    reader: Scope
+    through: str
+    """The function or class of the scope around it that the read stands in."""
     gap: Gap | None
     guarded: bool
     """Whether a condition stands around it, which may be true just where there is a value."""
     caught: bool
     """Whether a `try` around it catches a missing name."""
+    bound: bool = False
+    """Whether some path binds the name after the definition."""
+    early: str = ""
+    """How it may be read without a value even so."""
 
 
 @dataclass(slots=True, eq=False)
@@ -90,13 +102,16 @@ class Scope:
     bindings: Bindings = field(default_factory=Bindings)
     _count: int = 0
     _unbound: list[Unbound] = field(default_factory=list)
-    _late: dict[int, _Late] = field(default_factory=dict)
+    _late: defaultdict[str, list[_Late]] = field(default_factory=lambda: defaultdict(list))
+    """What functions inside read before it was bound, by name."""
+    _leads: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The names of this scope that each function inside reads."""
 
     def function(self, node: FunctionNode, state: State) -> tuple[Scope, State]:
         """Open the scope of a function that is defined here, and the state that it begins with."""
         params = parameters(node)
         bound = bound_by([node.body] if isinstance(node, ast.Lambda) else node.body)
-        label = "lambda" if isinstance(node, ast.Lambda) else node.name
+        label = LAMBDA if isinstance(node, ast.Lambda) else node.name
         own = (params.keys() | bound.names) - bound.elsewhere
         self.state = state
         free = params.keys() - bound.names - bound.outer
@@ -124,21 +139,33 @@ class Scope:
         scope = Scope(self.whole, node.name, span, "function", types, types, self, types, caught=self.caught)
         return scope, State(dict.fromkeys(types))
 
-    def close(self) -> None:
-        """Report what functions inside still miss, and write the scope down."""
-        for late in self._late.values():
-            gap, sure = late.gap, Sure.OPEN if late.caught else Sure.CERTAIN
-            if gap is None:
-                self.report(late.node, sure, f"`{self.label}` binds it nowhere on the way here")
-            else:
-                sure = Sure.OPEN if late.guarded else min(gap.sure, sure, Sure.LIKELY)
-                self.report(late.node, sure, gap.why, gap.cause)
+    def close(self, end: State | None = None) -> None:
+        """Report what functions inside miss; those of a module may also be called after its end."""
+        for late in (one for same in self._late.values() for one in same):
+            if end is not None and late.node.id not in self.whole.main_only:
+                self._ask(late, end, "the end of the module is reached without it")
+            self._report(late)
+        self.whole.scopes.append(self)
+
+    def record(self) -> ScopeReads:
+        """Return what the scope reads, after all scopes around it are closed."""
         seen = self.kind == "function" and _SHOWN.isdisjoint(self.bindings.asked)
         found = self.bindings.dead(self.whole.path) if seen else ()
         dead = tuple(one for one in found if one.name in self.own)
-        self.whole.found.append(
-            ScopeReads(self.label, self.span, self._count, tuple(self._unbound), dead, len(self.bindings.every))
-        )
+        return ScopeReads(self.label, self.span, self._count, tuple(self._unbound), dead, len(self.bindings.every))
+
+    def _report(self, late: _Late) -> None:
+        gap, doubtful = late.gap, late.caught or self.kind == "module" or late.node.id in self.outer
+        if late.bound:
+            if late.early:
+                late.reader.report(late.node, Sure.OPEN, late.early)
+        elif gap is None:
+            sure = Sure.OPEN if doubtful else Sure.CERTAIN
+            inside = "only functions inside bind it" if late.node.id in self.outer else ""
+            late.reader.report(late.node, sure, inside or f"`{self.label}` binds it nowhere on the way here")
+        else:
+            sure = Sure.OPEN if doubtful or late.guarded else min(gap.sure, Sure.LIKELY)
+            late.reader.report(late.node, sure, gap.why, gap.cause)
 
     def bind(
         self, name: str, state: State, node: ast.expr | ast.arg | None = None, made: ast.expr | None = None
@@ -146,15 +173,21 @@ class Scope:
         """Give a name a value, which functions defined before see as well."""
         state.names[name] = None
         self.bindings.add(name, state, node, made)
-        for closure in state.closures:
-            if closure in self._late and self._late[closure].node.id == name:
-                del self._late[closure]
+        for late in self._late.get(name, ()):
+            late.bound |= id(late.node) in state.closures
+
+    def loosen(self, names: Collection[str], state: State, gap: Gap) -> None:
+        """Let part of an expression bind names that may be left out when it runs."""
+        for name in names:
+            had = state.has(name)
+            self.bind(name, state)
+            state.names[name] = None if had else gap
 
     def look_up(self, node: ast.Name, state: State) -> None:
         """Read a name."""
         self._count += 1
         self.bindings.read(node, state)
-        if node.id.startswith("__") or self._is_hidden(node.id):
+        if node.id[:2] == node.id[-2:] == "__" or self._is_hidden(node.id):
             return
         if node.id in (self.own if self.kind == "function" else state.names):
             self._read(node, self, state)
@@ -178,36 +211,62 @@ class Scope:
         elif node.id not in state.names:
             sure = Sure.OPEN if node.id in self.outer else Sure.CERTAIN
             reader.report(node, sure, f"`{self.label}` binds it only later, or on another path")
+        if node.id in self._leads:
+            self._use(node, state)
 
-    def _read_late(self, node: ast.Name, reader: Scope) -> None:
+    def _use(self, node: ast.Name, state: State) -> None:
+        """Ask what a function that is used here may read, by itself or in others, without a value."""
+        reached = [node.id]
+        for name in reached:
+            reached += self._leads.get(name, set()).difference(reached)
+        for same in (lates for name, lates in self._late.items() if not state.has(name)):
+            for late in same:
+                if late.through in reached:
+                    self._ask(late, state, f"`{node.id}` is used on line {node.lineno}, before it is bound")
+
+    def _ask(self, late: _Late, state: State, why: str) -> None:
+        """Ask whether a name has a value where the function that reads it may be called."""
+        if not late.early and not state.has(late.node.id):
+            gap = state.names.get(late.node.id)
+            late.early = why if gap is None else gap.why
+
+    def _read_late(self, node: ast.Name, reader: Scope, through: Scope) -> None:
         """Read a name of this scope whenever the function inside it is called."""
-        gap = self.state.names.get(node.id)
-        if node.id in self.outer or (gap is None and node.id in self.state.names):
-            return
-        self._late[id(node)] = _Late(node, gap, reader.depth > 0, reader.caught > 0)
-        self.state.closures.add(id(node))
+        self._leads[through.label].add(node.id)
+        if not self.state.has(node.id):
+            gap = self.state.names.get(node.id)
+            late = _Late(node, reader, through.label, gap, reader.depth > 0, reader.caught > 0)
+            self._late[node.id].append(late)
+            self.state.closures.add(id(node))
+            if through.label == LAMBDA:
+                # It has no name that tells where it is used.
+                self._ask(late, self.state, f"{LAMBDA} is made before it is bound")
 
     def _outside(self, node: ast.Name) -> None:
         """Look a name up in the scopes around, of which class bodies do not count."""
-        scope, late = self, False
+        through, scope, late = self, self, False
         while scope.parent is not None:
             late |= scope.kind == "function"
-            scope = scope.parent
+            through, scope = scope, scope.parent
             scope.bindings.captured.add(node.id)
             if scope.kind == "function" and node.id in scope.own:
                 if late:
-                    scope._read_late(node, self)
+                    scope._read_late(node, self, through)
                 else:
                     scope._read(node, self, scope.state)
                 return
         if node.id in _PROVIDED:
             return
         if node.id not in self.whole.names:
-            self.report(node, Sure.OPEN if self.whole.reflects else Sure.CERTAIN, "nothing binds it")
+            notebook = node.id in _NOTEBOOK
+            sure = Sure.OPEN if notebook or self.whole.reflects else Sure.CERTAIN
+            self.report(node, sure, "only a notebook provides it" if notebook else "nothing binds it")
         elif not late:
             scope._read(node, self, scope.state)
         elif node.id in self.whole.main_only and not self.whole.is_program(node):
             self.report(node, Sure.LIKELY, "only the block under `__main__` binds it")
+        else:
+            scope._read_late(node, self, through)
 
     def report(self, node: ast.Name, sure: Sure, why: str, cause: ast.AST | None = None) -> None:
         """Note a name that may have no value where it is read."""

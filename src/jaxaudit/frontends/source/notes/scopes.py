@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import children, names_in, survey
+from jaxaudit.frontends.source.names.flow import swallows
 from jaxaudit.frontends.source.notes.liveness import Liveness, liveness_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _REFLECTION = frozenset("locals vars eval exec globals".split())
-_EXPECTS = ("raises", "Raises", "warns", "Warns", "suppress")
 
 
 @dataclass(slots=True, eq=False)
@@ -101,9 +101,7 @@ def _index(scope: Scope, body: list[ast.stmt]) -> None:
         elif guarded and isinstance(node, ast.stmt):
             scope.guarded.add(node)
         tried = node.body if isinstance(node, (ast.Try, ast.TryStar)) and node.handlers else ()
-        guarded |= isinstance(node, ast.With) and any(
-            word in ast.unparse(item.context_expr) for item in node.items for word in _EXPECTS
-        )
+        guarded |= isinstance(node, ast.With) and swallows(node)
         pending += [(part, guarded or part in tried) for part in children(node)]
 
 
