@@ -76,7 +76,21 @@ export interface Coverage extends Tally {
   functions: number;
   entered: number;
   traced?: number;
-  skipped?: { path: string; line: number; function: string; reason: string }[];
+  skipped?: InFunction[];
+  /** Places that make arrays, and how many of them have a known shape. */
+  arrays?: number;
+  shapes?: number;
+  /** Functions that make arrays of which no shape is known. */
+  shapeless?: InFunction[];
+  /** Functions entered with arguments that runs and tests showed. */
+  observed?: { path: string; line: number; function: string; arguments: string; text: string; changed?: boolean }[];
+}
+
+interface InFunction {
+  path: string;
+  line: number;
+  function: string;
+  reason: string;
 }
 
 export interface Station extends Place {

@@ -1,6 +1,6 @@
 /** How far the audit saw: by family, by file, and why the rest is open. */
 import { useMemo, useState } from "preact/hooks";
-import type { Report, Tally, Verdict } from "../data/model";
+import type { Coverage as Seen, Report, Tally, Verdict } from "../data/model";
 import { count, percent, visible } from "../logic/text";
 import { Empty, Prose, Spot } from "../parts/bits";
 import { usePage } from "../parts/context";
@@ -13,7 +13,8 @@ export function Coverage() {
   const { coverage } = report;
   const files = useMemo(() => byFile(report), [report]);
   const reasons = useMemo(() => byReason(report.unknown), [report]);
-  const skipped = useMemo(() => byReason((coverage.skipped ?? []).map((one) => ({ ...one, rule: "", family: "" }))), [report]);
+  const skipped = useMemo(() => byReason(verdicts(coverage.skipped)), [report]);
+  const shapeless = useMemo(() => byReason(verdicts(coverage.shapeless)), [report]);
   return (
     <div class="coverage scroll" tabIndex={0}>
       <div class="figures">
@@ -21,6 +22,7 @@ export function Coverage() {
         <Figure number={coverage.obligations.toLocaleString("en")} of="obligations" />
         <Figure number={coverage.files.toLocaleString("en")} of={`${coverage.files === 1 ? "file" : "files"}, ${count(coverage.lines, "line")}`} />
         <Figure number={coverage.entered.toLocaleString("en")} of={`of ${count(coverage.functions, "function")} entered`} />
+        {!!coverage.arrays && <Figure number={percent(coverage.shapes ?? 0, coverage.arrays) || "none"} of={`of ${count(coverage.arrays, "array")} with a known shape`} />}
         {!!coverage.traced && <Figure number={coverage.traced.toLocaleString("en")} of={coverage.traced === 1 ? "function traced" : "functions traced"} />}
         {!!coverage.suppressed && <Figure number={coverage.suppressed.toLocaleString("en")} of="findings suppressed" />}
       </div>
@@ -28,6 +30,8 @@ export function Coverage() {
       <Tallies title="By family" head="family" rows={Object.entries(coverage.by_family).filter(([, tally]) => tally.obligations)} />
       <Tallies title="By file" head="file" rows={files} />
       {reasons.length > 0 && <Reasons title="Why the rest is open" rows={reasons} />}
+      <Observed rows={coverage.observed ?? []} />
+      {shapeless.length > 0 && <Reasons title="Functions without a single known shape" rows={shapeless} />}
       {skipped.length > 0 && <Reasons title="Functions not entered" rows={skipped} />}
     </div>
   );
@@ -57,6 +61,27 @@ function Tallies({ title, head, rows }: { title: string; head: string; rows: [st
         </tbody>
       </table>
       {rows.length > shown.length && <button type="button" class="more" onClick={() => setWhole(true)}>{count(rows.length - shown.length, "more row")}</button>}
+    </section>
+  );
+}
+
+function Observed({ rows }: { rows: NonNullable<Seen["observed"]> }) {
+  if (!rows.length) return null;
+  return (
+    <section>
+      <h2>Functions entered with arguments that were observed</h2>
+      <table class="entered">
+        <thead><tr><th scope="col">function</th><th scope="col">arguments</th><th scope="col">seen</th></tr></thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              <th scope="row"><Spot path={row.path} line={row.line} /> {visible(row.function)}</th>
+              <td><code>{visible(row.arguments)}</code></td>
+              <td>{visible(row.text)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }
@@ -101,6 +126,10 @@ function ReasonRow({ row }: { row: Reason }) {
       </details>
     </li>
   );
+}
+
+function verdicts(rows: Seen["skipped"]): Verdict[] {
+  return (rows ?? []).map((one) => ({ ...one, rule: "", family: "" }));
 }
 
 export function byReason(rows: Verdict[]): Reason[] {
