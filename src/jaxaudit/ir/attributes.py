@@ -144,6 +144,7 @@ class Attributes:
     """The method that changes a list or makes a copy."""
     augmented = _flag("augmented")
     guarded = _flag("guarded")
+    is_open = _flag("open")
     is_last = _flag("last")
     """Whether a `try` around it goes on after an exception of JAX."""
     spec = _text("spec")
@@ -197,7 +198,6 @@ class Attributes:
     field = _text("field")
     problem = _text("problem")
     asked = _items("asked")
-    missing = _items("missing")
     where = _span("where")
     given_names = Attribute[frozenset[str] | None]("given", frozenset, None)
     stored = _items("stored")

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from jaxaudit.ir.attributes import Attribute, Attributes
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.functions import canonical
+from jaxaudit.ir.fits import CallFit
 from jaxaudit.ir.members import ClassMembers
 from jaxaudit.ir.reads import ScopeReads
 from jaxaudit.ir.values import Argument, Value
@@ -249,6 +250,8 @@ class Program:
     """The names that each function, class and module reads."""
     members: tuple[ClassMembers, ...] = ()
     """The attributes of each class."""
+    compared: Mapping[Span, CallFit] = field(default_factory=dict)
+    """How the calls that raise in no context compare with the parameters of what they call."""
 
     _ops: list[Op] = field(default_factory=list, init=False, repr=False)
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)

@@ -3,7 +3,7 @@
 `registered`: JAX can take its objects apart. `fields`: each of its fields is a leaf or a tree, but for those declared
 static. `init`: its constructor takes its fields. `frozen`: its objects do not change. `model`: its objects are trees of
 their arrays, and can be called. `neutral`: nothing that matters to JAX. `stateless`: a base without fields and
-constructor of its own.
+constructor of its own. `named`: a constructor that takes its fields also takes the keywords `name` and `parent`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ typing.runtime_checkable typing_extensions.runtime_checkable: neutral
 _BASES = """
 equinox.Module: registered fields init model
 flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct: registered fields init
-flax.linen.Module flax.training.train_state.TrainState pydantic.BaseModel: init
+flax.linen.Module: init named
+flax.training.train_state.TrainState pydantic.BaseModel: init
 flax.nnx.Module flax.nnx.Pytree: model stateless
 flax.nnx.Object haiku.Module: stateless
 builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol: neutral stateless

@@ -44,7 +44,9 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         audited = [module for module in project.modules.values() if module.audited]
         names = tuple(one for module in audited for one in reads_of(module, project))
         members = tuple(members_of(reader.it.classes, list(project.modules.values())))
+        compared = dict(reader.it.compared)
         if observed is not None:
+            reader.it.compared.clear()
             reader.enter_observed(observed)
     program = Program(
         # What is stored is solved before it is read.
@@ -56,10 +58,17 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         main_blocks=project.main_blocks(),
         reads=names,
         members=members,
+        compared=compared,
     )
     entered = tuple(reader.it.roots[len(roots) :])
     seen = replace(
-        program, roots=entered, declared=reader.it.declared, observed=reader.it.observed, fields={}, reads=()
+        program,
+        roots=entered,
+        declared=reader.it.declared,
+        observed=reader.it.observed,
+        fields={},
+        reads=(),
+        compared=reader.it.compared,
     )
     return Reading(program, tuple(project.problems), reach, tuple(reader.faults), seen)
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.fits import CallFit
 from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
+from jaxaudit.spans import Span
 
 
 class SignatureMismatch(Rule):
@@ -33,8 +35,8 @@ class SignatureMismatch(Rule):
             return scale(xs, factor) + offset
 
     ## When it cannot tell
-    Arguments given by `*` and `**` are taken to fit. Methods that a subclass has too, what may be one of several
-    functions, and classes whose constructor a library makes are left open.
+    What `*` and `**` give, methods that a subclass has too, what may be one of several functions that do not all
+    take the same, and classes whose constructor a library makes are left open.
     """
 
     summary = "A call has arguments that the function or class does not take, or lacks some."
@@ -93,12 +95,21 @@ class SignatureMismatch(Rule):
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every call that does not fit, and every function in sight whose calls do."""
-        misfits = {op.span: op for op in program.named("py.refused")}
-        yield from (_finding(op) for op in misfits.values())
-        for op in program.named("py.call"):
-            if op.span not in misfits:
-                yield proved(self.name, op.span, f"what `{op.function}` is given here fits its parameters")
+        """List every call of a function or class of the program."""
+        refused = {op.span: op for op in program.named("py.refused")}
+        yield from (_finding(op) for op in refused.values())
+        for span, call in program.compared.items():
+            if span not in refused:
+                yield _unrefused(span, call)
+        if program.front_end != "source":
+            for op in program.named("py.call"):
+                yield proved(self.name, op.span, f"`{op.function}` was called with this when it was traced")
+
+
+def _unrefused(span: Span, call: CallFit) -> Obligation:
+    if call.open:
+        return unknown(SignatureMismatch.name, span, f"whether `{call.callee}` takes this is not known: {call.open}")
+    return proved(SignatureMismatch.name, span, f"what `{call.callee}` is given here fits its parameters")
 
 
 def _finding(op: Op) -> Obligation:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import BRANCHES, DERIVATIVES, REPEATED
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved, unknown
 
 _CALLING = sorted((REPEATED | DERIVATIVES | BRANCHES | {"jit", "vmap", "pmap", "tree.map"}) - {"py.branch"})
 
@@ -83,19 +83,20 @@ class CallbackArguments(Rule):
 
 def _judge(op: Op) -> Iterator[Obligation]:
     misfits = [one for region in op.regions for one in region.ops if one.name == "py.misfit"]
+    refused = [one for one in misfits if not one.is_open]
     if not misfits and op.regions:
         yield proved(CallbackArguments.name, op.span, "what it calls takes what it is given")
-    for one in misfits:
-        lacks = " and ".join(f"`{name}`" for name in one.missing or ())
-        extra = one.argument_count
-        wrong = f"nothing for {lacks}" if lacks else f"{extra} argument{'s' if extra != 1 else ''} too many"
+    elif not refused:
+        reasons = dict.fromkeys(one.reason for one in misfits)
+        yield from (unknown(CallbackArguments.name, op.span, reason) for reason in reasons)
+    for one in refused:
         yield Obligation(
             CallbackArguments.name,
             op.span,
-            message=f"`{one.qualified}` is given {wrong}",
+            message=f"`{one.qualified}` {one.reason}",
             current="the call raises TypeError when it is traced",
             raises=Raises.TRACING,
             expected="a function that takes what it is given",
             steps=(Step(one.span, "the function is defined here"),),
-            suggestion="give what is missing, or take it from the parameters" if lacks else "take them all",
+            suggestion="let the function take what it is given, or give what it takes",
         )

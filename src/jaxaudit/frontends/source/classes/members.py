@@ -23,6 +23,20 @@ def ancestry(cls: ClassValue) -> list[ClassValue]:
     return found
 
 
+def resolution_order(cls: ClassValue) -> list[Abstract]:
+    """Return a class and all its bases in the order in which Python looks names up; empty where it has none."""
+    chains = [resolution_order(base) if isinstance(base, ClassValue) else [base] for base in cls.bases]
+    chains = [*chains, list(cls.bases)]
+    order: list[Abstract] = [cls]
+    while chains := [chain for chain in chains if chain]:
+        head = next((one[0] for one in chains if not any(one[0] in chain[1:] for chain in chains)), None)
+        if head is None:
+            return []
+        order.append(head)
+        chains = [chain[1:] if chain[0] == head else chain for chain in chains]
+    return order
+
+
 def find_in_class(cls: ClassValue, name: str) -> Abstract | None:
     """Return a member of a class or of its bases of the audited code."""
     if name in cls.namespace:

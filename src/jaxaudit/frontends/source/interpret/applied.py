@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import library
+from jaxaudit.frontends.source.notes import misfits
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.heap import ObjectBox
@@ -53,7 +54,9 @@ def _followed(
     if called is None or pair is None or not isinstance(made, Leaf):
         return made
     keywords = {key: value for key, value in given.keywords.items() if key not in _OPTIONS}
-    out = it.call(called, Arguments(given.positional[1:], keywords), span)
+    handed = Arguments(given.positional[1:], keywords)
+    misfits.note_call(it, called, handed, span)
+    out = it.call(called, handed, span)
     drawn = made.value
     if name == INIT:
         # It runs for what it makes on the way: the parameters.

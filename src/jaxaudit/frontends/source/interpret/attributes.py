@@ -186,7 +186,8 @@ def _super_attribute(it: Interpreter, base: Super, name: str, span: Span) -> Abs
     for cls in ancestry(base.owner)[1:]:
         member = cls.namespace.get(name)
         if isinstance(member, FunctionValue):
-            return _method(it, member, base.receiver, span)
+            found = _method(it, member, base.receiver, span)
+            return replace(found, behind=base.owner) if isinstance(found, BoundMethod) else found
         if isinstance(member, Transformed):
             return PartialValue(member, (base.receiver,), {})
         if member is not None:

@@ -136,9 +136,12 @@ def unknown_call(
 def _forget_object(it: Interpreter, value: Abstract) -> None:
     if isinstance(value, Attribute):
         value = value.receiver
-    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.value is not None:
-        if not box.cls.frozen and box.attrs:
-            it.heap[value] = ObjectBox(box.cls, {}, box.value)
+    if not isinstance(value, Ref):
+        return
+    it.handed.add(value.id)
+    box = it.heap[value]
+    if isinstance(box, ObjectBox) and box.value is not None and not box.cls.frozen and box.attrs:
+        it.heap[value] = ObjectBox(box.cls, {}, box.value)
 
 
 def _callee_name(callee: Abstract) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
-from jaxaudit.frontends.source.values.arguments import Arguments, misfit
+from jaxaudit.frontends.source.values.arguments import Arguments, fit, parameters
 from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, TupleValue
 from jaxaudit.ir import Exit
@@ -39,7 +39,7 @@ def _takes(it: Interpreter, option: Abstract, given: Arguments) -> bool:
         axes = option.options.get("in_axes")
         fits = not isinstance(axes, TupleValue) or len(axes.items) == len(given.positional)
         return fits and _takes(it, option.function, given)
-    return not isinstance(option, FunctionValue) or not misfit(option, given)
+    return not isinstance(option, FunctionValue) or not fit(parameters(option), given).wrong
 
 
 def each(it: Interpreter, leaf: Leaf, act: Callable[[Abstract], Abstract], span: Span) -> Abstract:

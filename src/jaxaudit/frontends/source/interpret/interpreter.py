@@ -36,6 +36,7 @@ from jaxaudit.frontends.source.values.heap import Heap
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
 from jaxaudit.ir import Argument, ArrayType, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
+from jaxaudit.ir.fits import CallFit
 from jaxaudit.spans import Span, span_of
 
 Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
@@ -89,6 +90,8 @@ class Interpreter:
         self.stores = Stores()
         self.outside: set[Value] = set()
         """Objects that come from outside: the parameters of roots, and what is read from them or handed on."""
+        self.handed: set[int] = set()
+        """Containers and objects that were given to code out of sight, which may have changed them."""
         self.observed: dict[Value, ArrayType] = {}
         """The types that arguments had in runs and tests."""
         self.set_up: set[int] = set()
@@ -96,6 +99,8 @@ class Interpreter:
         self.optimizers: dict[ast.AST, FunctionValue] = {}
         """For the `update` of an optimizer its `init`."""
         self.classes: list[ClassValue] = []
+        self.compared: dict[Span, CallFit] = {}
+        """How calls compare with the parameters of what they call, those that are refused excepted."""
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
         """Return the place of a node in the file being interpreted."""

@@ -90,7 +90,7 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
             it.heap[base] = DictBox({**box.entries, index.value: found}, box.rest)
             return found
     entries = box.entries.values() if isinstance(box, DictBox) and box.rest is None else ()
-    if len(entries) == 1 and not isinstance(index, Const):
+    if len(entries) == 1 and not isinstance(index, Const) and not _is_shared(it, base):
         return next(iter(entries))
     if parts := options(it, tuple(entries)):
         return Leaf(item(it, base, index, span).value, options=parts)
@@ -99,6 +99,15 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
         if isinstance(method, FunctionValue):
             return it.call(BoundMethod(method, base), Arguments((index,)), span)
     return None
+
+
+def _is_shared(it: Interpreter, ref: Ref) -> bool:
+    """Whether code out of sight may fill a container: it was handed there, or a module or class holds it."""
+    if ref.id in it.handed:
+        return True
+    frames = (module.frame for module in it.project.modules.values() if module.frame is not None)
+    spaces = (*(frame.env for frame in frames), *(cls.namespace for cls in it.classes))
+    return any(value == ref for space in spaces for value in space.values())
 
 
 def _read_sequence(it: Interpreter, base: Sequence, index: Abstract, span: Span) -> Abstract:

@@ -19,7 +19,7 @@ from jaxaudit.frontends.source.interpret.regions import (
 )
 from jaxaudit.frontends.source.interpret.staging import captured_values, signature_of, stage, static_leaves
 from jaxaudit.frontends.source.notes import misfits
-from jaxaudit.frontends.source.values.arguments import Arguments, known_items, unfit
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -191,15 +191,11 @@ def _where(function: Abstract, span: Span) -> Span:
 
 def call_inside(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> Abstract:
     """Call a function whose body belongs to the open region, without a call op of its own where possible."""
+    misfits.note_run(it, function, given, _where(function, span))
     if isinstance(function, BoundMethod):
-        return call_inside(it, function.function, given.prepended(function.receiver), span)
-    if isinstance(function, FunctionValue):
-        missing, extra = unfit(function.node.args, function.defaults, given)
-        if (missing or extra) and not misfits.may_be_another(it, function):
-            attrs = {"function": function.name, "missing": missing, "arguments": extra}
-            it.emit("py.misfit", functions.function_span(function), attrs=attrs, results=0)
-        if not functions.unfollowable(it, function):
-            return functions.enter(it, function, given)
+        function, given = function.function, given.prepended(function.receiver)
+    if isinstance(function, FunctionValue) and not functions.unfollowable(it, function):
+        return functions.enter(it, function, given)
     return it.call(function, given, span)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import (
@@ -11,66 +12,184 @@ from jaxaudit.frontends.source.classes.members import (
     has_unknown_base,
     is_abstract,
     library_bases,
+    resolution_order,
 )
-from jaxaudit.frontends.source.values.arguments import Arguments, misfit
-from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, PartialValue
-from jaxaudit.frontends.source.values.model import Abstract
-from jaxaudit.libraries.classes import bases, has_own_calls
+from jaxaudit.frontends.source.values.arguments import Arguments, Fit, Parameters, fit, parameters
+from jaxaudit.frontends.source.values.callables import (
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    Library,
+    PartialValue,
+    Transformed,
+)
+from jaxaudit.frontends.source.values.heap import ObjectBox
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref
+from jaxaudit.ir.fits import CallFit
+from jaxaudit.libraries.classes import bases, decorators, has_own_calls
+from jaxaudit.libraries.lookup import canonical, lookup
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_PLAIN = bases("stateless") | bases("namedtuple") | bases("fields")
+_NAMED = bases("named")
+_PLAIN = bases("stateless") | bases("namedtuple") | bases("fields") | _NAMED
 """Bases that add no fields to a record."""
+_NEUTRAL = bases("neutral")
+_DECORATORS = decorators("init") | decorators("registered") | decorators("neutral")
+"""Decorators that leave the constructor as it is, or make one of the fields."""
+_CHOOSING = frozenset(("init", "kw_only"))
+"""Options by which a field is no parameter of the constructor, or has no place among them."""
+
+_Compared = tuple[str, Fit]
+"""The name of what is called, and how the arguments compare with its parameters."""
 
 
 def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -> bool:
-    """Note why a function or class of the audited code cannot be called as it is, and tell whether it cannot."""
-    while isinstance(callee, BoundMethod | PartialValue):
-        if isinstance(callee, BoundMethod):
-            given = given.prepended(callee.receiver)
-        else:
-            keywords = {**callee.kwargs, **given.keywords}
-            given = Arguments((*callee.args, *given.positional), keywords, given.star, given.stars)
-        callee = callee.function
-    if isinstance(callee, ClassValue):
-        reason = _class_misfit(callee, given)
-    elif isinstance(callee, FunctionValue) and callee.node is not it.uncalled:
-        reason = "" if may_be_another(it, callee) else misfit(callee, given)
-    else:
+    """Note how a call of a function or class of the audited code compares with its parameters; whether it raises."""
+    found = None if isinstance(callee, Library | Transformed) else _compare(it, callee, given)
+    if found is None:
         return False
-    if reason:
-        it.emit("py.refused", span, attrs={"callee": callee.name, "reason": reason}, results=0)
-    return bool(reason)
+    name, compared = found
+    if compared.wrong:
+        it.emit("py.refused", span, attrs={"callee": name, "reason": compared.wrong}, results=0)
+    elif it.frame.module.audited and (span not in it.compared or compared.open):
+        it.compared[span] = CallFit(name, compared.open)
+    return bool(compared.wrong)
 
 
-def may_be_another(it: Interpreter, function: FunctionValue) -> bool:
-    """Whether a subclass in sight has a method of its own instead, or is expected to."""
+def note_run(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> None:
+    """Note why what a transformation runs does not take what it is given, or why that is open."""
+    if isinstance(function, Transformed):
+        # It has an op of its own, which speaks for what it runs.
+        return
+    name, compared = _compare(it, function, given) or ("", Fit(open="what it calls is not known"))
+    if compared.wrong or compared.open:
+        attrs = {"function": name, "reason": compared.wrong or compared.open, "open": not compared.wrong}
+        it.emit("py.misfit", span, attrs=attrs, results=0)
+
+
+def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared | None:
+    """Compare arguments with what is called; None where it is nothing that has parameters in sight."""
+    match callee:
+        case PartialValue():
+            merged = Arguments(
+                (*callee.args, *given.positional), {**callee.kwargs, **given.keywords}, given.star, given.stars
+            )
+            return _compare(it, callee.function, merged)
+        case BoundMethod():
+            compared = _fit(it, callee.function, given.prepended(callee.receiver), _other_method(it, callee))
+            return callee.function.name, compared
+        case FunctionValue():
+            return callee.name, _fit(it, callee, given, _overridden(it, callee))
+        case ClassValue():
+            return callee.name, _class_fit(callee, given)
+        case Library():
+            row = lookup(canonical(callee.name))
+            rest = row is not None and any(name.startswith("*") for name in row.params)
+            fits = row is not None and (rest or len(given.positional) <= len(row.params)) and given.star is None
+            return callee.name, Fit(open="" if fits else f"the parameters of `{callee.name}` are not known")
+        case Ref() if isinstance(box := it.heap[callee], ObjectBox):
+            method = find_in_class(box.cls, "__call__")
+            return _compare(it, BoundMethod(method, callee), given) if isinstance(method, FunctionValue) else None
+        case Leaf(options=options) if options:
+            return _any_of(it, [one for one in options if one != NONE], given)
+        case _:
+            return None
+
+
+def _any_of(it: Interpreter, options: list[Abstract], given: Arguments) -> _Compared | None:
+    """Compare with each of several things that may be called: it fits where all of them take it."""
+    found = [one for one in (_compare(it, option, given) for option in options) if one is not None]
+    own = [name for (name, _), option in zip(found, options, strict=False) if not isinstance(option, Library)]
+    if len(found) < len(options) or not own:
+        return None
+    refusing = next((name for name, one in found if one.wrong), "")
+    if refusing:
+        return own[0], Fit(open=f"it is one of several functions, of which `{refusing}` does not take this")
+    return own[0], next((one for _, one in found if one.open), found[0][1])
+
+
+def _fit(it: Interpreter, function: FunctionValue, given: Arguments, other: str) -> Fit:
+    if function.node is it.uncalled:
+        return Fit(open="nothing in sight calls it, so its arguments are made up")
+    compared = fit(parameters(function), given)
+    return Fit(open=other) if other and not compared.open else compared
+
+
+def _overridden(it: Interpreter, function: FunctionValue) -> str:
+    """Return why another method may be called: a subclass in sight has one of its own, or is expected to."""
     owner, name = function.owner, function.name
     if owner is None:
+        return ""
+    if is_abstract(function):
+        return f"`{name}` is left to subclasses"
+    heirs = (one for one in _heirs(it, owner) if one is not owner and name in one.namespace)
+    other = next(heirs, None)
+    return "" if other is None else f"`{other.name}` has a `{name}` of its own"
+
+
+def _other_method(it: Interpreter, method: BoundMethod) -> str:
+    """Return why another method than this one may be called: the object may be of another class in sight."""
+    behind, receiver, function = method.behind, method.receiver, method.function
+    box = it.heap[receiver] if isinstance(receiver, Ref) else None
+    exact = box.cls if isinstance(box, ObjectBox) and box.value is None and not has_unknown_base(box.cls) else None
+    if behind is None:
+        return "" if exact is not None and not is_abstract(function) else _overridden(it, function)
+    for cls in _heirs(it, behind) if exact is None else [exact]:
+        if _found_behind(cls, behind, function.name) is not function:
+            return f"which `{function.name}` `super()` finds in a `{cls.name}` is not known"
+    return ""
+
+
+def _heirs(it: Interpreter, owner: ClassValue) -> list[ClassValue]:
+    return [one for one in it.classes if owner in ancestry(one)]
+
+
+def _found_behind(cls: ClassValue, owner: ClassValue, name: str) -> Abstract | None:
+    """Return the member that `super()` in a method of `owner` finds in an object of a class; None where open."""
+    order = resolution_order(cls)
+    for one in order[order.index(owner) + 1 :] if owner in order else ():
+        if isinstance(one, ClassValue):
+            if name in one.namespace:
+                return one.namespace[name]
+        elif not isinstance(one, Library) or one.name not in _NEUTRAL:
+            return None
+    return None
+
+
+def _class_fit(cls: ClassValue, given: Arguments) -> Fit:
+    """Compare arguments with the constructor of a class."""
+    lineage = ancestry(cls)
+    hidden = has_unknown_base(cls) or any(map(has_own_calls, library_bases(cls)))
+    if hidden or any("" in one.decorators or "__new__" in one.namespace for one in lineage):
+        return Fit(open=f"not all that makes a `{cls.name}` is in sight")
+    compared = _constructor_fit(cls, given)
+    if not compared.wrong and any(_is_changed(one) for one in lineage):
+        return Fit(open=f"what the options of `{cls.name}` make of its constructor is not known")
+    return compared
+
+
+def _constructor_fit(cls: ClassValue, given: Arguments) -> Fit:
+    init, plain = constructor(cls), _PLAIN.issuperset(library_bases(cls))
+    if isinstance(init, FunctionValue) and (init.owner is cls or plain):
+        return fit(parameters(init), given.prepended(cls))
+    if init is not None or not plain:
+        return Fit(open=f"a base of `{cls.name}` may have a constructor of its own")
+    if cls.kind in ("dataclass", "namedtuple"):
+        required = tuple(name for name in cls.fields if name not in cls.defaults)
+        further = () if _NAMED.isdisjoint(library_bases(cls)) else ("name", "parent")
+        return fit(Parameters(cls.fields, frozenset((*cls.fields, *further)), required), given, "field")
+    bare = cls.kind == "plain" and not given.all()
+    return Fit(open="" if bare else f"how a `{cls.name}` is made is not known")
+
+
+def _is_changed(cls: ClassValue) -> bool:
+    """Whether decorators or options of a class or of its fields may change what its constructor takes."""
+    if cls.node is None:
         return False
-    heirs = (one for one in it.classes if one is not owner and any(base is owner for base in ancestry(one)))
-    return is_abstract(function) or any(name in one.namespace for one in heirs)
-
-
-def _class_misfit(cls: ClassValue, given: Arguments) -> str:
-    """Return why a class cannot be given some arguments; empty where it can, or its constructor is not known."""
-    init = constructor(cls)
-    if "" in cls.decorators or has_unknown_base(cls) or any(map(has_own_calls, library_bases(cls))):
-        return ""
-    if find_in_class(cls, "__new__") is not None:
-        return ""
-    if isinstance(init, FunctionValue):
-        own = init.owner is cls or not any(name not in _PLAIN for name in library_bases(cls))
-        return misfit(init, given.prepended(cls)) if own else ""
-    if cls.kind not in ("dataclass", "namedtuple") or not _PLAIN.issuperset(library_bases(cls)):
-        return ""
-    if len(given.positional) > len(cls.fields):
-        return f"has {len(cls.fields)} fields and is given {len(given.positional)}"
-    strange = [name for name in given.keywords if name not in cls.fields]
-    if strange:
-        return f"has no field `{strange[0]}`"
-    missing = [name for name in cls.fields[len(given.positional) :] if name not in {**given.keywords, **cls.defaults}]
-    unseen = given.star is not None or given.stars is not None
-    return f"is given nothing for its field `{missing[0]}`" if missing and not unseen else ""
+    values = [one.value for one in cls.node.body if isinstance(one, ast.AnnAssign)]
+    calls = [one for one in (*cls.node.decorator_list, *values) if isinstance(one, ast.Call)]
+    chosen = any(word.arg in _CHOOSING for one in calls for word in one.keywords)
+    return chosen or bool(cls.node.keywords) or not _DECORATORS.issuperset(cls.decorators)

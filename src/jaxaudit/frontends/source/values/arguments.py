@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -116,16 +116,6 @@ def bind(
     return bound
 
 
-def unfit(params: ast.arguments, defaults: Collection[str], given: Arguments) -> tuple[tuple[str, ...], int]:
-    """Return the parameters that nothing is given for, and how many positional arguments there are too many."""
-    if given.star is not None or given.stars is not None:
-        return (), 0
-    names = [param.arg for param in (*params.posonlyargs, *params.args)]
-    left = (*names[len(given.positional) :], *(param.arg for param in params.kwonlyargs))
-    missing = tuple(name for name in left if name not in given.keywords and name not in defaults)
-    return missing, 0 if params.vararg is not None else max(0, len(given.positional) - len(names))
-
-
 def _missing(it: Interpreter, param: ast.arg, defaults: Mapping[str, Abstract], given: Arguments) -> Abstract:
     if given.star is None and given.stars is None and param.arg in defaults:
         return defaults[param.arg]
@@ -139,21 +129,54 @@ def _as_leaf(it: Interpreter, value: Abstract, param: ast.arg) -> Leaf:
     return it.unknown("given by * or **", it.span(param), param.arg)
 
 
-def misfit(function: FunctionValue, given: Arguments) -> str:
-    """Return why a function cannot be given some arguments; empty where it can, or where not all are known."""
+@record
+class Fit:
+    """How what a call gives compares with the parameters of what it calls; both texts are empty where it fits."""
+
+    wrong: str = ""
+    """Why the call raises."""
+    open: str = ""
+    """Why it cannot be told."""
+
+
+@record
+class Parameters:
+    """What a function takes: those that may be given by position, all that have a name, and those that must be given."""
+
+    places: tuple[str, ...]
+    named: frozenset[str]
+    required: tuple[str, ...]
+    rest: bool = False
+    """Whether any number of further positional arguments may be given."""
+    others: bool = False
+    """Whether any other keyword may be given."""
+
+
+def parameters(function: FunctionValue) -> Parameters:
+    """Return what a function takes."""
     params = function.node.args
-    places = [param.arg for param in (*params.posonlyargs, *params.args)]
-    named = {*places, *(param.arg for param in params.kwonlyargs)} - {param.arg for param in params.posonlyargs}
+    only = tuple(param.arg for param in params.kwonlyargs)
+    behind = [param.arg for param in params.posonlyargs]
+    places = (*behind, *(param.arg for param in params.args))
+    required = tuple(name for name in (*places, *only) if name not in function.defaults)
+    named = frozenset((*places, *only)).difference(behind)
+    return Parameters(places, named, required, params.vararg is not None, params.kwarg is not None)
+
+
+def fit(params: Parameters, given: Arguments, kind: str = "parameter") -> Fit:
+    """Compare arguments with parameters: too many always count, missing ones where all that is given is known."""
     count = len(given.positional)
-    if count > len(places) and params.vararg is None:
-        return f"takes {len(places)} positional arguments and is given {count}"
-    strange = [name for name in given.keywords if name not in named]
-    if strange and params.kwarg is None:
-        return f"has no parameter `{strange[0]}`"
-    twice = [name for name in places[:count] if name in given.keywords and name in named]
+    taken = params.places[:count]
+    if count > len(params.places) and not params.rest:
+        most = len(params.places)
+        return Fit(f"takes {most} positional argument{'s' if most != 1 else ''} and is given {count}")
+    strange = [name for name in given.keywords if name not in params.named]
+    if strange and not params.others:
+        return Fit(f"has no {kind} `{strange[0]}`")
+    twice = [name for name in taken if name in given.keywords and name in params.named]
     if twice and given.star is None:
-        return f"is given `{twice[0]}` twice"
-    wanted = [*places[count:], *(param.arg for param in params.kwonlyargs)]
-    missing = [name for name in wanted if name not in given.keywords and name not in function.defaults]
-    unseen = given.star is not None or given.stars is not None
-    return f"is given nothing for `{missing[0]}`" if missing and not unseen else ""
+        return Fit(f"is given `{twice[0]}` twice")
+    if given.star is not None or given.stars is not None:
+        return Fit(open=f"what `{'*' if given.stars is None else '**'}` gives is not known")
+    missing = [f"`{name}`" for name in params.required if name not in taken and name not in given.keywords]
+    return Fit(f"is given nothing for {' and '.join(missing)}" if missing else "")

@@ -42,6 +42,8 @@ class BoundMethod:
 
     function: FunctionValue
     receiver: Abstract
+    behind: ClassValue | None = None
+    """The class whose `super()` found it: what comes behind that one."""
 
 
 @entity
