@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from jaxaudit.ir.attributes import Attribute, Attributes
 from jaxaudit.ir.basis import Basis
-from jaxaudit.ir.functions import canonical
 from jaxaudit.ir.fits import CallFit
+from jaxaudit.ir.functions import canonical
 from jaxaudit.ir.members import ClassMembers
 from jaxaudit.ir.reads import ScopeReads
 from jaxaudit.ir.values import Argument, Value

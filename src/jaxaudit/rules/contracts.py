@@ -163,7 +163,7 @@ _LINED_UP = Clause("silent-broadcast", "which axes are lined up here is not know
 _JOINED = Clause("unrelated-axes-joined", "what the axes are that are summed over here is not known", _arrays_meet)
 _PURE = Clause("side-effect-in-traced-code", "what it runs is not known", within=True, written=True)
 _LEAKS = Clause("tracer-leak", "what it runs is not known", within=True, written=True)
-_CALLED = Clause("callback-arguments", "what it calls is not known", written=True)
+_CALLED = Clause("callback-arguments", "what it calls is not known", _is_called, written=True)
 _CARRIED = (
     _CALLED,
     Clause("carry-type-changes", "the type of what it carries is not known", _carries),

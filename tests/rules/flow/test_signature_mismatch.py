@@ -1,7 +1,7 @@
 """What `signature-mismatch` and its kin find in programs, and what they leave alone."""
 
 import pytest
-from rules.programs import marked, said
+from rules.programs import audited, marked, said
 
 PROGRAMS = {
     "super() begins at the class that defines the method, whoever inherits it": """
@@ -165,7 +165,91 @@ PROGRAMS = {
         def both(x):
             return dtype_of((x, x)), dtype_of(x)
         """,
+    "super() finds the one method that no class in sight puts another one before": """
+        class Base:
+            def step(self, x):
+                return x
+
+        class Child(Base):
+            def step(self, x, y):
+                return super().step(x, y)  #! signature-mismatch
+        """,
+    "super() may find the method of a class that is mixed in": """
+        class Base:
+            def step(self, x):
+                return x
+
+        class Child(Base):
+            def step(self, x, y):
+                return super().step(x, y)
+
+        class Other(Base):
+            def step(self, x, y):
+                return x + y
+
+        class Both(Child, Other):
+            pass
+        """,
+    "a table that others may fill has other functions too": """
+        TABLE = {"id": lambda x: x}
+
+        def apply(name, x, fill):
+            local = {"id": lambda x: x}
+            fill(local)
+            return TABLE[name](x, x) + local[name](x, x)
+        """,
 }
+
+OPEN = """
+
+    def f(x, y):
+        return x + y
+
+    def g(x):
+        return x
+
+    class Base:
+        def go(self, x):
+            return x
+
+    class Child(Base):
+        def go(self, x):
+            return -x
+
+    class Made(eqx.nn.Linear, strict=True):
+        def __init__(self, x):
+            self.x = x
+
+    def calls(flag, args, options, base: Base):
+        (f if flag else g)(1)
+        f(*args)
+        f(1, **options)
+        base.go(1)
+        Made(1)
+        jax.vmap(options)(args)
+"""
+
+
+def test_nothing_is_proved_that_was_not_compared() -> None:
+    report = audited(OPEN)
+    rules = ("signature-mismatch", "callback-arguments")
+    assert not [one for one in report.verified if one.rule in rules]
+    assert len([one for one in report.unknown if one.rule in rules]) == 6
+
+
+def test_inlined_calls_and_constructors_are_listed() -> None:
+    program = """
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+    def shift(point, by):
+        point.x = point.x + by
+        return point
+
+    shift(Point(1), 2)
+    """
+    assert len([one for one in audited(program).verified if one.rule == "signature-mismatch"]) == 2
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)

@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import BRANCHES, DERIVATIVES, REPEATED
 from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved, unknown
+from jaxaudit.rules.pytrees._shared.crossing import is_called
 
 _CALLING = sorted((REPEATED | DERIVATIVES | BRANCHES | {"jit", "vmap", "pmap", "tree.map"}) - {"py.branch"})
 
@@ -77,7 +78,7 @@ class CallbackArguments(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function that JAX calls."""
         for op in program.named(*_CALLING):
-            if not op.library and (not op.spelling or op.spelling.startswith("jax.")):
+            if not op.library and (not op.spelling or op.spelling.startswith("jax.")) and is_called(op):
                 yield from _judge(op)
 
 

@@ -60,13 +60,11 @@ def _changes(trees: Iterable[ast.Module]) -> tuple[set[str], set[str]]:
             if node.__class__ not in _CHANGING:
                 continue
             match node:
-                case ast.Subscript(
-                    value=ast.Name(id=name) | ast.Attribute(attr=name), ctx=ast.Store() | ast.Del()
-                ):
+                case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), ctx=ast.Store() | ast.Del()):
                     changed.add(name)
-                case ast.Call(
-                    func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method)
-                ) if method in CHANGES:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method)) if (
+                    method in CHANGES
+                ):
                     changed.add(name)
                 case ast.Attribute(attr=name, ctx=ast.Store()) if not made:
                     assigned.add(name)

@@ -61,8 +61,9 @@ def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -
 
 def note_run(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> None:
     """Note why what a transformation runs does not take what it is given, or why that is open."""
-    if isinstance(function, Transformed):
-        # It has an op of its own, which speaks for what it runs.
+    inner = function.function if isinstance(function, BoundMethod) else function
+    if isinstance(inner, Transformed) or (isinstance(inner, FunctionValue) and inner.node is it.uncalled):
+        # What is transformed has an op of its own that speaks for it; what nobody calls is given what it takes.
         return
     name, compared = _compare(it, function, given) or ("", Fit(open="what it calls is not known"))
     if compared.wrong or compared.open:
@@ -79,10 +80,10 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
             )
             return _compare(it, callee.function, merged)
         case BoundMethod():
-            compared = _fit(it, callee.function, given.prepended(callee.receiver), _other_method(it, callee))
+            compared = _fit(callee.function, given.prepended(callee.receiver), _other_method(it, callee))
             return callee.function.name, compared
         case FunctionValue():
-            return callee.name, _fit(it, callee, given, _overridden(it, callee))
+            return callee.name, _fit(callee, given, _overridden(it, callee))
         case ClassValue():
             return callee.name, _class_fit(callee, given)
         case Library():
@@ -111,9 +112,7 @@ def _any_of(it: Interpreter, options: list[Abstract], given: Arguments) -> _Comp
     return own[0], next((one for _, one in found if one.open), found[0][1])
 
 
-def _fit(it: Interpreter, function: FunctionValue, given: Arguments, other: str) -> Fit:
-    if function.node is it.uncalled:
-        return Fit(open="nothing in sight calls it, so its arguments are made up")
+def _fit(function: FunctionValue, given: Arguments, other: str) -> Fit:
     compared = fit(parameters(function), given)
     return Fit(open=other) if other and not compared.open else compared
 

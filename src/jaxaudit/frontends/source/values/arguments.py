@@ -141,7 +141,7 @@ class Fit:
 
 @record
 class Parameters:
-    """What a function takes: those that may be given by position, all that have a name, and those that must be given."""
+    """What a function takes: what may be given by position, what has a name, and what must be given."""
 
     places: tuple[str, ...]
     named: frozenset[str]

@@ -12,7 +12,7 @@ from jaxaudit.ir.trees import Border, Tree
 def is_called(op: Op) -> bool:
     """Whether a transformed function is called in the code: what nobody calls is entered where it is defined."""
     # A function that is not known has no place of its own.
-    return not op.qualified or op.span != op.regions[0].span
+    return not op.qualified or not op.spelling or op.span != op.regions[0].span
 
 
 def crossing(op: Op) -> Iterator[tuple[str, Tree]]:
