@@ -156,6 +156,8 @@ class Attributes:
     """Whose variable it is: a module by name, a frame by number."""
     object_id = _number("object")
     """The object that is changed, by number."""
+    is_private = _flag("private")
+    """Whether the function that made a container only ever writes into it: those inside it alone read it."""
     stored_object = _number("stored_object")
     """The object that is stored in an attribute, by number."""
     bases = _items("bases")

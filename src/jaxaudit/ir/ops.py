@@ -177,6 +177,8 @@ REARRANGED = frozenset(("array.reshape", "array.permute", "array.squeeze", "arra
 """Ops that give every element of one array back at another place; `array.expand` some of them more than once."""
 KEEPING = PASSED_ON | REARRANGED
 """Ops that give every element of one array back."""
+CALCULATING = REARRANGED | {"array.map", "array.reduce", "array.scan", "array.order", "array.dot", "array.move"}
+"""Ops of JAX that take arrays, and no list, dict or tuple of them."""
 SELECTED = frozenset(("py.item", "py.unpack", "py.element", "array.gather", "array.split", "array.move"))
 """Ops that give some of the elements of one array back, at another place; `array.move` may add others beside them."""
 MOVING = KEEPING | SELECTED

@@ -28,6 +28,15 @@ def test_what_raises(tmp_path, monkeypatch, name, severity):
     assert not any(found.values())
 
 
+@pytest.mark.parametrize(("name", "found"), [("twice.py", ["retrace-every-call"]), ("twice_test.py", [])])
+def test_what_only_costs_time_is_left_open(tmp_path, monkeypatch, name, found):
+    monkeypatch.chdir(tmp_path)
+    code = "import jax\n\n\ndef run(xs):\n    return [jax.jit(lambda x: x + 1)(x) for x in xs]\n"
+    (tmp_path / name).write_text(code)
+    report = jaxaudit.check(name)
+    assert [one.rule for one in (*report.issues, *report.warnings)] == found
+
+
 def test_dropped_updates_stay_errors(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = "import jax.numpy as jnp\n\n\ndef first(x):\n    x.at[0].set(1.0)\n    return jnp.sum(x)\n"

@@ -4,6 +4,32 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what a model is put together from may be structure": """
+        import pickle
+        from dataclasses import dataclass
+        from flax import nnx
+
+        @dataclass
+        class Config:
+            tie: bool = True
+
+        class Model(nnx.Module):
+            def __init__(self, config: Config, *, rngs):
+                self.tie = config.tie
+                self.head = nnx.Linear(4, 8, rngs=rngs)
+
+            def __call__(self, x):
+                if self.tie:
+                    return x
+                return self.head(x)
+
+        graph, state = nnx.split(Model(Config(**pickle.load(open("x"))), rngs=nnx.Rngs(0)))
+
+        def predict(ids):
+            return nnx.merge(graph, state)(ids)
+
+        compiled = jax.jit(predict)
+        """,
     "versions are compared as tuples": """
         def version(text):
             parts = tuple(int(part) for part in text.split("."))[:3]

@@ -4,6 +4,23 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a container that only the loop's body reads, after writing, and a memo that keeps what it was given": """
+        def update(cache, tokens, axis):
+            places = [slice(None)] * 4
+            memo = {}
+
+            def body(i, val):
+                places[axis] = i  #? tracer-leak
+                return val.at[tuple(places)].set(tokens)
+
+            @jax.jit
+            def scaled(x):
+                if axis not in memo:
+                    memo[axis] = x * 2  #! tracer-leak
+                return memo[axis]
+
+            return scaled(jax.lax.fori_loop(0, 8, body, cache))
+        """,
     "registers of one computation": """
         class Filter:
             def __init__(self):

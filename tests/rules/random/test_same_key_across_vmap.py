@@ -100,6 +100,12 @@ def test_copies_of_one_key():
 
 
 PROGRAMS = {
+    "an array is a tree of one leaf": """
+        def refilled(key, w, loss):
+            grads = jax.grad(loss)(w)
+            flat = jnp.all(jnp.abs(jnp.ravel(grads)) < 1e-7)
+            return jax.tree.map(lambda g: jnp.where(flat, jax.random.uniform(key, g.shape), g), grads)
+        """,
     "an object that hands out keys": """
         class Keys:
             def __init__(self, key):

@@ -165,6 +165,36 @@ def test_call_in_loop_blames_the_call():
 
 
 PROGRAMS = {
+    "an iterator goes on where it was, an object that is iterated over starts anew": """
+        class Sampler:
+            def __init__(self, key):
+                self.key = key
+
+            def __iter__(self):
+                return self.drawn()
+
+            def drawn(self):
+                key = self.key
+                while True:
+                    key, sub = jax.random.split(key)
+                    yield jax.random.normal(sub, (3,))
+
+        def batch(loader):
+            return {"x": next(loader)}
+
+        def train(key, n):
+            loader, total = iter(Sampler(key)), 0.0
+            for _ in range(n):
+                total = total + batch(loader)["x"]
+            return total
+
+        def again(key, n):
+            loader, total = Sampler(key), 0.0
+            for _ in range(n):
+                for x in loader:  #! same-key-in-loop
+                    total = total + x
+            return total
+        """,
     "keys split alike, with the step folded in": """
         def decode(key, n, x):
             def body(i, x):

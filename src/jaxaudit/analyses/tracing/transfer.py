@@ -91,7 +91,7 @@ class TransferTable:
             "array.at": lambda op, read: fact_of(op.arguments.get("base"), read),
             "grad.stop": self._passed,
             "key.within": self._passed,
-            "tree.leaf": lambda op, read: self._made(self._operands(op, read)),
+            "tree.leaf": self._leaf,
             "device.place": self._passed,
             "collective": self._collective,
         }
@@ -116,6 +116,11 @@ class TransferTable:
         if any(one.kind is Kind.UNKNOWN for one in operands):
             return Trace(Kind.UNKNOWN, what, mask=mask)
         return Trace(Kind.CONCRETE, what, mask=mask)
+
+    def _leaf(self, op: Op, read: Read[Trace]) -> Trace:
+        """Return a leaf of a tree that a library gives; what may be no array is structure, perhaps, and goes along."""
+        like, made = fact_of(op.arguments.get("like"), read), self._made(self._operands(op, read))
+        return revised(made, kind=Kind.UNKNOWN) if made.way == "made" and like == UNKNOWN else made
 
     def _array(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)

@@ -34,7 +34,8 @@ class LoopEndsInFirstTurn(Rule):
 
     ## When it cannot tell
     A loop that is left at once and carries nothing may be a way to take the first element. One that ends with `break`
-    is a warning: it may be there to try one step.
+    is a warning: it may be there to try one step. So is one in a function that gives something else behind it: it may
+    be there to deal with the first of what was found.
     """
 
     summary = "A Python loop that adds things up is always left in its first turn."
@@ -71,6 +72,11 @@ class LoopEndsInFirstTurn(Rule):
             "        break\n    return state\n",
             "one step may be meant: a warning",
         ),
+        Example(
+            "def remove(state, found, left):\n    for i in found(state):  #?\n        state = state.at[i].set(0.0)\n"
+            "        return state\n    return state + left\n",
+            "the first of what was found: a warning",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -93,12 +99,25 @@ def _judge(op: Op, facts: Facts) -> Obligation:
     home = places.function_of(op)
     inside = [one for one in readers if places.within(places.region_of[one], op.regions[-1])]
     returned = any(places.function_of(one) is home for one in inside)
+    certain = returned and op.name == "py.loop" and not _goes_on(op, facts)
     return Obligation(
         rule,
         op.span,
-        severity=Severity.ERROR if returned and op.name == "py.loop" else Severity.WARNING,
+        severity=Severity.ERROR if certain else Severity.WARNING,
         message=f"this loop is always left in its first turn, by {'`return`' if returned else '`break`'}",
         current="the body runs once, and what it carries to the next turn goes nowhere",
         expected="the loop runs for every element",
         suggestion="move the end of the loop out of it, or put it under a condition",
     )
+
+
+def _goes_on(op: Op, facts: Facts) -> bool:
+    """Whether the function gives something else behind the loop: then it asks whether there is an element at all."""
+    places = facts.places
+    home = places.function_of(op)
+    returns = (one for one in facts.program.named("py.return") if one.operands and places.function_of(one) is home)
+    return any(places.order[one] > places.order[op] and not _within(one, op, facts) for one in returns)
+
+
+def _within(inner: Op, loop: Op, facts: Facts) -> bool:
+    return any(facts.places.within(facts.places.region_of[inner], region) for region in loop.regions)

@@ -127,6 +127,12 @@ def _in_test(one: Obligation, facts: Facts) -> str:
     return "in a test this may be what is expected" if expected and in_test(one.span) else ""
 
 
+def _slow_in_test(one: Obligation, facts: Facts) -> str:
+    """Read from the path of the file, for what only costs time: `jax.jit(lambda x: x)` in a loop of `model_test.py`."""
+    slow = one.severity is Severity.PERFORMANCE and in_test(one.span)
+    return "this is test code, where nobody waits for it" if slow else ""
+
+
 def _by_tests(one: Obligation, facts: Facts) -> str:
     """Read from the paths of the steps that explain a finding: only `steps_test.py` compiles `f`."""
     tested = one.rule not in _HISTORIES and any(in_test(step.span) for step in one.steps) and not in_test(one.span)
@@ -192,6 +198,7 @@ def _tried_out(one: Obligation, facts: Facts) -> str:
 SIGNALS = (
     Signal("only assumed", Level.UNKNOWN, _only_assumed),
     Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | {"ignored-argument"}),
+    Signal("slow in a test", Level.UNKNOWN, _slow_in_test),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
     Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument",))),
     Signal("one of two sides", Level.WARNING, _sides, frozenset(("swapped-arguments",))),

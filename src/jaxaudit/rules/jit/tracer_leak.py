@@ -134,10 +134,10 @@ def _judge(store: Store, flow: Flow) -> Obligation:
 
 
 def _is_register(store: Store, flow: Flow) -> bool:
-    """Whether an attribute is written first, then read while JAX traces, and as far as can be seen never after."""
+    """Whether a place is written first, then read while JAX traces, and as far as can be seen never after."""
     op, name = store.visit.op, store.visit.op.label
     if op.name != "py.store_attr":
-        return False
+        return op.is_private and flow.places.region_of[op] in store.tracer.regions
     holder, owner = op.arguments.get("object"), op.object_id
     places, whole = flow.places, store.tracer.regions[-1]
     stored = values_in(op.arguments.get("value"))

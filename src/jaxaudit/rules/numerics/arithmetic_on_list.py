@@ -10,11 +10,10 @@ from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
 from jaxaudit.ir.operators import SIGNS
-from jaxaudit.ir.ops import REARRANGED
+from jaxaudit.ir.ops import CALCULATING
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict, proved, unknown
 
-CALCULATING = REARRANGED | {"array.map", "array.reduce", "array.scan", "array.order", "array.dot", "array.move"}
 _PYTHON = {"tuple": tuple, "list": list, "dict": dict}
 
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.ops import CALCULATING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.random._shared.phrases import doer, key_name, short, steps, way_to
 
@@ -80,15 +81,17 @@ class SameKeyAcrossVmap(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that uses keys."""
         keys = facts.get(KeyFacts)
-        yield from (one for scope, turned in keys.mapped if scope.op for one in _judge(scope.op, turned, keys))
+        for scope, turned in keys.mapped:
+            if scope.op is not None:
+                yield from _judge(scope.op, turned, keys, facts)
 
 
-def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts) -> Iterator[Obligation]:
+def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> Iterator[Obligation]:
     same = [one.use for one in turned if one.turn in (Turn.SAME, Turn.SEEDED)]
     # A draw says more than the split it comes from.
     same.sort(key=lambda use: use.origin.how is not How.DRAW)
     kind, element = _WORDS[op.name]
-    if same and (op.options or {}).get("axis_size") == 1:
+    if same and ((op.options or {}).get("axis_size") == 1 or _is_array(op, facts)):
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, f"{kind} has one {element} only")
         return
     if same and op.name in ("pmap", "shard_map") and all(callee_of(use.origin.spot) == "init" for use in same):
@@ -108,6 +111,15 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts) -> Iterator[Obligat
         name = key_name(keys, turned[0].use)
         reason = f"{name} is another key for each {element} of {kind}"
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
+
+
+def _is_array(op: Op, facts: Facts) -> bool:
+    """Whether the tree that a function is mapped over is computed with as an array is: it has one leaf."""
+    if op.name != "tree.map" or not op.operands:
+        return False
+    places = facts.places
+    readers = (one for one in facts.flow.readers.get(op.operands[0], ()) if one.name in CALCULATING)
+    return any(places.within(places.region_of[op], places.region_of[one]) for one in readers)
 
 
 def _finding(op: Op, use: Use, keys: KeyFacts, *, seeded: bool) -> Obligation:

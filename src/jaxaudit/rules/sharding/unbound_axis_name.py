@@ -95,7 +95,11 @@ def total(xs):
             return
         # A module runs as it stands; a function that nobody calls may be mapped by somebody else.
         roots = ((root.region, _Around(certain=root.runs)) for root in program.roots)
-        bound = {name for op in program.named("vmap", "pmap") for name in _names(op.option("axis_name"))}
+        maps = [*program.named("vmap", "pmap")]
+        bound = {name for op in maps for name in _names(op.option("axis_name"))}
+        if next(program.named("shard_map", "transform"), None) or not all(map(_says_name, maps)):
+            # What others bind is not in sight: the axes of a mesh, or a name that is given.
+            bound = set()
         for region, around in walk(roots, lambda place: _entered(*place)):
             for op in region.ops:
                 if op.name == "collective":
@@ -125,9 +129,14 @@ def _inside(op: Op, around: _Around) -> _Around:
     if op.name not in ("vmap", "pmap"):
         return around
     given = (op.options or {}).get("axis_name")
-    known = given is None or isinstance(given, str)
     names = (*around.names, given) if isinstance(given, str) else around.names
-    return _Around(names, around.certain and known, op)
+    return _Around(names, around.certain and _says_name(op), op)
+
+
+def _says_name(op: Op) -> bool:
+    """Whether a map binds no name, or one that is known."""
+    given = (op.options or {}).get("axis_name")
+    return given is None or isinstance(given, str)
 
 
 def _names(argument: Argument) -> Iterator[str]:

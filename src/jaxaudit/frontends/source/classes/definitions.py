@@ -136,7 +136,7 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
         count = len(given.positional) + len(given.keywords)
         attrs = {"class": cls.name, "arguments": count, "where": trees.place_of(cls)}
         it.emit("tree.made", span, attrs=attrs, results=0)
-    if cls.kind == "dataclass" and not unknown_rest:
+    if init is None and cls.kind == "dataclass" and not unknown_rest:
         return _construct_dataclass(it, cls, given, span)
     if cls.kind in ("plain", "namedtuple") and not given.all() and not _strange_bases(cls):
         return it.heap.new(ObjectBox(cls, {}))

@@ -7,10 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
+from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import attributes, unrolled
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.callables import (
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    Library,
+    PartialValue,
+)
 from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
@@ -169,6 +177,16 @@ def _backwards(it: Interpreter, count: Range, span: Span) -> Range:
         return Leaf(it.emit("array.map", span, parts, attrs).result)
 
     return Range(moved(count.stop), moved(count.start), Const(-1 if forward else 1))
+
+
+def _iter(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return an iterator: an object makes it here, once, however often `next` asks it."""
+    value = given.positional[0] if len(given.positional) == 1 else None
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox):
+        method = find_in_class(box.cls, "__iter__")
+        if isinstance(method, FunctionValue):
+            return it.call(BoundMethod(method, value), Arguments(), span)
+    return value
 
 
 def _next(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -349,7 +367,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.list": _list,
     "builtins.dict": _dict,
     "builtins.reversed": _reversed,
-    "builtins.iter": _first,
+    "builtins.iter": _iter,
     "builtins.next": _next,
     "builtins.isinstance": is_instance,
     "builtins.getattr": _getattr,

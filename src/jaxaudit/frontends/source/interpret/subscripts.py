@@ -9,6 +9,7 @@ from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.frames import is_private
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, Slice, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
@@ -171,7 +172,7 @@ def write(
     kind = "reference" if _is_reference(base) else kind_of(it, base)
     attrs: dict[str, object] = {"augmented": augmented, "kind": kind}
     if isinstance(base, Ref):
-        attrs["object"] = base.id
+        attrs |= {"object": base.id, "private": is_private(it.frame, base)}
     if known or not isinstance(base, Ref):
         whole = {} if known else {"base": materialise(it, base, span)}
         it.emit("py.set_item", span, {**whole, **arguments}, attrs, results=0)

@@ -197,3 +197,32 @@ def free_names(node: FunctionNode) -> frozenset[str]:
         one.arg for one in (*params.posonlyargs, *params.args, *params.kwonlyargs, params.vararg, params.kwarg) if one
     }
     return frozenset((survey(node).head | survey(node).body) - own - assigned_names(node))
+
+
+def is_private(frame: Frame, held: Abstract) -> bool:
+    """Whether a container belongs to a function around, which itself does nothing with it but set its items."""
+    scope = frame.enclosing()
+    while scope is not None and scope.function is not None:
+        names = [name for name, value in scope.env.items() if value == held]
+        if names:
+            return _written_only(scope.function.node).issuperset(names)
+        scope = scope.enclosing()
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _written_only(node: FunctionNode) -> frozenset[str]:
+    """Return the names that a function binds, and otherwise only sets items of, outside of functions inside it."""
+    reads: set[str] = set()
+    pending = [] if isinstance(node, ast.Lambda) else [*node.body]
+    for current in pending:
+        match current:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+                continue
+            case ast.Subscript(value=ast.Name(), ctx=ast.Store()):
+                pending.append(current.slice)
+                continue
+            case ast.Name(id=name, ctx=ast.Load()):
+                reads.add(name)
+        pending += children(current)
+    return assigned_names(node) - reads
