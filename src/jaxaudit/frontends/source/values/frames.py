@@ -214,7 +214,7 @@ def is_private(frame: Frame, held: Abstract) -> bool:
 def _written_only(node: FunctionNode) -> frozenset[str]:
     """Return the names that a function binds, and otherwise only sets items of, outside of functions inside it."""
     reads: set[str] = set()
-    pending = [] if isinstance(node, ast.Lambda) else [*node.body]
+    pending: list[ast.AST] = [] if isinstance(node, ast.Lambda) else [*node.body]
     for current in pending:
         match current:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
