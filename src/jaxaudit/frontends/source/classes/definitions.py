@@ -58,6 +58,8 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
             attrs = {"class": node.name, "field": name}
             it.emit("tree.default", it.span(node), {"value": default.value}, attrs, results=0)
     it.classes.append(cls)
+    for base in ancestry(cls):
+        it.heirs.setdefault(base, []).append(cls)
     trees.note_class(it, cls)
     it.frame.env[node.name] = cls
     return Exit.FALL

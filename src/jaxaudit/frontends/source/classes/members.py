@@ -13,14 +13,15 @@ from jaxaudit.libraries import classes
 _GENERATED_INIT = classes.decorators("init")
 
 
-def ancestry(cls: ClassValue) -> list[ClassValue]:
+@lru_cache(maxsize=8192)
+def ancestry(cls: ClassValue) -> tuple[ClassValue, ...]:
     """Return a class and its bases of the audited code, nearest first, each once."""
     found = [cls]
     for current in found:
         for base in current.bases:
             if isinstance(base, ClassValue) and base not in found:
                 found.append(base)
-    return found
+    return tuple(found)
 
 
 def resolution_order(cls: ClassValue) -> list[Abstract]:

@@ -101,6 +101,8 @@ class Interpreter:
         self.classes: list[ClassValue] = []
         self.compared: dict[Span, CallFit] = {}
         """How calls compare with the parameters of what they call, those that are refused excepted."""
+        self.heirs: dict[ClassValue, list[ClassValue]] = {}
+        """Each class with those that inherit from it, directly or not."""
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
         """Return the place of a node in the file being interpreted."""

@@ -124,7 +124,7 @@ def _overridden(it: Interpreter, function: FunctionValue) -> str:
         return ""
     if is_abstract(function):
         return f"`{name}` is left to subclasses"
-    heirs = (one for one in _heirs(it, owner) if one is not owner and name in one.namespace)
+    heirs = (one for one in it.heirs.get(owner, ()) if one is not owner and name in one.namespace)
     other = next(heirs, None)
     return "" if other is None else f"`{other.name}` has a `{name}` of its own"
 
@@ -136,14 +136,10 @@ def _other_method(it: Interpreter, method: BoundMethod) -> str:
     exact = box.cls if isinstance(box, ObjectBox) and box.value is None and not has_unknown_base(box.cls) else None
     if behind is None:
         return "" if exact is not None and not is_abstract(function) else _overridden(it, function)
-    for cls in _heirs(it, behind) if exact is None else [exact]:
+    for cls in it.heirs.get(behind, ()) if exact is None else [exact]:
         if _found_behind(cls, behind, function.name) is not function:
             return f"which `{function.name}` `super()` finds in a `{cls.name}` is not known"
     return ""
-
-
-def _heirs(it: Interpreter, owner: ClassValue) -> list[ClassValue]:
-    return [one for one in it.classes if owner in ancestry(one)]
 
 
 def _found_behind(cls: ClassValue, owner: ClassValue, name: str) -> Abstract | None:
