@@ -49,12 +49,12 @@ class _Follower:
         self.session = session
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Return which test runs from now on."""
+        """Say which test runs from now on."""
         self.session.begin(nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Audit what was seen; issues make a run fail that would have passed."""
+    """Audit what was seen; issues make a run fail that would have passed, and so does what could not be audited."""
     observed = getattr(session.config, _STATE, None)
     if observed is None:
         return
@@ -68,7 +68,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config = find_config(Path(session.config.rootpath))
     outcome = conclude(reply, [one.path for one in reply.captures if one.path], config, sections=False)
     setattr(session.config, _OUTCOME, outcome)
-    if exitstatus == 0 and fails(outcome.report, strict=config.strict):
+    if exitstatus == 0 and (outcome.faults or fails(outcome.report, strict=config.strict)):
         session.exitstatus = 1
 
 
@@ -85,3 +85,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     render_text(outcome.report, outcome.sources, text)
     terminalreporter.section("jaxaudit")
     terminalreporter.write_line(text.getvalue())
+    for fault in (*outcome.remarks, *outcome.faults):
+        terminalreporter.write_line(f"jaxaudit: {fault}")

@@ -61,14 +61,26 @@ def test_audit_of_a_call(tmp_path):
     ], done.stderr
 
 
-def test_pytest_audits_what_tests_exercise(tmp_path):
-    (tmp_path / "test_it.py").write_text(TESTS)
+def audited_tests(text: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    (cwd / "test_it.py").write_text(text)
     installed = any(point.name == "jaxaudit" for point in entry_points(group="pytest11"))
     plugin = [] if installed else ["-p", "jaxaudit.surfaces.pytest_plugin"]
-    done = python("-m", "pytest", *plugin, "-p", "no:cacheprovider", "-q", "--jaxaudit", "test_it.py", cwd=tmp_path)
+    return python("-m", "pytest", *plugin, "-p", "no:cacheprovider", "-q", "--jaxaudit", "test_it.py", cwd=cwd)
+
+
+def test_pytest_audits_what_tests_exercise(tmp_path):
+    done = audited_tests(TESTS, tmp_path)
     assert "1 passed" in done.stdout
     assert "performance  retrace-every-call" in done.stdout
     assert "saw 1 traced function" in done.stdout
+    assert done.returncode == 1
+
+
+def test_pytest_tells_what_could_not_be_audited(tmp_path):
+    broken = "\n\ndef test_break():\n    import jaxaudit.session\n    jaxaudit.session.read_source = lambda *_: 1 / 0\n"
+    done = audited_tests(TESTS.replace("range(1, 11)", "range(1, 2)") + broken, tmp_path)
+    assert "2 passed" in done.stdout
+    assert "jaxaudit: internal error in reading the source" in done.stdout
     assert done.returncode == 1
 
 
