@@ -21,12 +21,14 @@ from jaxaudit.frontends.source.interpret.regions import (
     with_leaves,
 )
 from jaxaudit.frontends.source.interpret.syntax import children
+from jaxaudit.frontends.source.names.bound import bound_by
+from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
 from jaxaudit.frontends.source.values.callables import FunctionValue
-from jaxaudit.frontends.source.values.frames import Frame, declarations, rebound_captures
+from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, Sequence, sized
 from jaxaudit.frontends.source.values.signatures import closed, signature
@@ -238,9 +240,9 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     it.entered.add(node)
     frame = Frame(function.module, function.frame, "function", function.name, function=function)
     if not isinstance(node, ast.Lambda):
-        declared = declarations(node)
-        frame.global_names, frame.nonlocal_names = declared.global_names, declared.nonlocal_names
-        frame.captured = rebound_captures(node)
+        bound, scope = bound_by(node.body), scopes_of(function.module, it.project).get(node)
+        frame.global_names, frame.nonlocal_names = frozenset(bound.global_), frozenset(bound.nonlocal_)
+        frame.captured = frozenset() if scope is None else scope.captured_and_rebound()
     frame.opened = it.builder.newest
     outer, it.frame = it.frame, frame
     begun, inner = it.builder.emitted, it.budget.inner

@@ -22,6 +22,7 @@ from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
+    from jaxaudit.frontends.source.names.scope import Scope
     from jaxaudit.frontends.source.values.frames import Frame
 
 Loader = Callable[[str], SourceFile | None]
@@ -63,6 +64,8 @@ class Module:
     """Its names that stand for one library first and for another later: which one depends on when a function runs."""
     ended: bool = False
     """True once its top level has been interpreted to the end."""
+    scopes: Mapping[ast.AST, Scope] | None = None
+    """Its functions, classes and itself with what they bind and read, once somebody asks."""
 
     @property
     def base(self) -> str:

@@ -1,10 +1,10 @@
-"""Which values that a scope gives to names are read, by any path."""
+"""Which values that a scope gives to names are read, and which are replaced, by any path."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from jaxaudit.frontends.source.interpret.syntax import walk
@@ -18,10 +18,14 @@ class _Binding:
     name: str
     node: ast.expr | ast.arg
     made: ast.expr | None
+    statement: ast.stmt | None
+    """The statement that binds it; None for parameters."""
     sources: tuple[tuple[str, frozenset[int]], ...]
     """What the value is made of, as it is then."""
     before: frozenset[int]
     """The bindings that it replaces."""
+    fresh: frozenset[int]
+    """Those of them that nothing has read on some path."""
     moment: int
 
 
@@ -35,20 +39,27 @@ class Bindings:
     """Where each binding is read, and when."""
     captured: set[str] = field(default_factory=set)
     """Names that functions and classes inside read."""
+    looped: set[str] = field(default_factory=set)
+    """Names that loops bind."""
     asked: set[str] = field(default_factory=set)
     """Names that are read."""
     moment: int = 0
+    statement: ast.stmt | None = None
+    """The one that is followed."""
+    _places: defaultdict[tuple[str, ast.stmt | None], list[int]] = field(default_factory=lambda: defaultdict(list))
+    _turns: list[tuple[frozenset[int], frozenset[int]]] = field(default_factory=list)
+    """What turns of a loop leave to the next in a name, and what of it is unread; `-1 - number` stands for it."""
 
     def add(self, name: str, state: State, node: ast.expr | ast.arg | None, made: ast.expr | None) -> None:
         """Note that a name gets a value, whose expression may be known."""
-        before = state.made.get(name, frozenset())
+        before, fresh = state.made.get(name, frozenset()), state.fresh.get(name, frozenset())
         if node is None:
-            state.made[name] = frozenset()
+            state.made[name] = state.fresh[name] = frozenset()
             return
         read = () if made is None else {one.id for one in walk(made) if isinstance(one, ast.Name)}
         sources = tuple((one, state.made.get(one, frozenset())) for one in read)
-        state.made[name] = frozenset((len(self.every),))
-        self.every.append(_Binding(name, node, made, sources, before, self.moment))
+        state.made[name] = state.fresh[name] = frozenset((len(self.every),))
+        self.every.append(_Binding(name, node, made, self.statement, sources, before, fresh, self.moment))
 
     def read(self, node: ast.Name, state: State) -> None:
         """Note that a name is read."""
@@ -57,17 +68,58 @@ class Bindings:
         for binding in state.made.get(node.id, ()):
             self.used.add(binding)
             self.reads[binding].append((self.moment, node))
+        state.fresh.pop(node.id, None)
 
-    def use(self, nodes: list[ast.AST], state: State) -> None:
-        """Count what some code reads as read in a state that may lead back to it."""
-        for one in nodes:
-            if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Store):
-                self.used |= state.made.get(one.id, frozenset())
+    def begin_turn(self, names: Iterable[str], state: State) -> dict[str, int]:
+        """Let a turn of a loop see what the one before it, which is not known yet, leaves in some names."""
+        numbers: dict[str, int] = {}
+        self.looped.update(names)
+        for name in names:
+            self._turns.append((frozenset(), frozenset()))
+            numbers[name] = -len(self._turns)
+            one = frozenset((numbers[name],))
+            state.made[name] = state.made.get(name, frozenset()) | one
+            state.fresh[name] = state.fresh.get(name, frozenset()) | one
+        return numbers
 
-    def use_since(self, first: int, nodes: list[ast.AST]) -> None:
-        """Count what some code reads as read, whichever binding from one on it may see."""
-        names = {one.id for one in nodes if isinstance(one, ast.Name)}
-        self.used |= {number for number in range(first, len(self.every)) if self.every[number].name in names}
+    def end_turn(self, numbers: dict[str, int], state: State) -> None:
+        """Say what a turn leaves to the next."""
+        for name, number in numbers.items():
+            left = state.made.get(name, frozenset()), state.fresh.get(name, frozenset())
+            self._turns[-1 - number] = left
+
+    def spread(self, first: int, state: State) -> None:
+        """Let a state see every binding from one on: an exception may have come right after it."""
+        for number in range(first, len(self.every)):
+            name, one = self.every[number].name, frozenset((number,))
+            state.made[name] = state.made.get(name, frozenset()) | one
+            state.fresh[name] = state.fresh.get(name, frozenset()) | one
+
+    def finish(self) -> None:
+        """Count as read what turns of loops left to a later one that reads it."""
+        self.used = {*self._reached(self.used, 0)}
+
+    def _reached(self, numbers: Iterable[int], kind: int) -> list[int]:
+        """Return some bindings, with those that they stand for in loops."""
+        found = dict.fromkeys(numbers)
+        pending = [one for one in found if one < 0]
+        for number in pending:
+            more = self._turns[-1 - number][kind] - found.keys()
+            found.update(dict.fromkeys(more))
+            pending += [one for one in more if one < 0]
+        return [one for one in found if one >= 0]
+
+    def of(self, name: str, statement: ast.stmt) -> list[int]:
+        """Return the bindings of a name by a statement."""
+        if not self._places:
+            for number, one in enumerate(self.every):
+                self._places[one.name, one.statement].append(number)
+        return self._places.get((name, statement), [])
+
+    def replaced(self, name: str, statement: ast.stmt) -> set[ast.stmt | None]:
+        """Return the other statements whose value of a name is replaced here, unread on some path."""
+        fresh = (old for one in self.of(name, statement) for old in self._reached(self.every[one].fresh, 1))
+        return {self.every[old].statement for old in fresh} - {statement, None}
 
     def dead(self, path: str) -> Iterator[Dead]:
         """Return the values that nothing reads."""

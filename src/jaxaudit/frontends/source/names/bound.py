@@ -23,17 +23,23 @@ class Bound:
 
     names: set[str] = field(default_factory=set)
     """Those that they bind (or delete) in some way."""
-    elsewhere: set[str] = field(default_factory=set)
-    """Those that they declare to be of another scope."""
+    global_: set[str] = field(default_factory=set)
+    nonlocal_: set[str] = field(default_factory=set)
     outer: set[str] = field(default_factory=set)
     """Those that functions inside declare `nonlocal`."""
     star: bool = False
     """Whether they import all there is in a module."""
 
+    @property
+    def own(self) -> set[str]:
+        """The names that belong to the scope that the statements stand in."""
+        return self.names - self.global_ - self.nonlocal_
+
     def add(self, other: Bound) -> None:
         """Count in what other statements of the scope do."""
         self.names |= other.names
-        self.elsewhere |= other.elsewhere
+        self.global_ |= other.global_
+        self.nonlocal_ |= other.nonlocal_
         self.outer |= other.outer
         self.star |= other.star
 
@@ -79,8 +85,10 @@ def _look(node: ast.AST, found: Bound) -> Iterable[ast.AST]:
             found.names.add(name)
         case ast.MatchMapping(rest=str(name)):
             found.names.add(name)
-        case ast.Global(names=names) | ast.Nonlocal(names=names):
-            found.elsewhere |= {*names}
+        case ast.Global(names=names):
+            found.global_ |= {*names}
+        case ast.Nonlocal(names=names):
+            found.nonlocal_ |= {*names}
     if isinstance(node, _COMPREHENSIONS):
         return [one for one in _below(node) if isinstance(one, _INNER)]
     return children(node)

@@ -7,17 +7,16 @@ open rather than held against the code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from jaxaudit.frontends.source.interpret.imports import imported_module
 from jaxaudit.frontends.source.interpret.modules import Module, Project, is_main_block
-from jaxaudit.frontends.source.interpret.syntax import children, landmarks, walk
-from jaxaudit.frontends.source.names.bound import bound_by, defaults
+from jaxaudit.frontends.source.interpret.syntax import children, landmarks, names_in
+from jaxaudit.frontends.source.names.bound import bound_by, defaults, parameters
 from jaxaudit.frontends.source.names.expressions import bind, read, read_all
 from jaxaudit.frontends.source.names.paths import Gap, Side, State, joined, merged, taken
 from jaxaudit.frontends.source.names.scope import Scope, Turns, Whole
 from jaxaudit.ir.reads import ScopeReads, Sure
-from jaxaudit.spans import Span
 
 _EXPECTS = ("raises", "Raises", "warns", "Warns", "suppress")
 _REFLECTION = frozenset(("exec", "globals", "eval"))
@@ -26,6 +25,17 @@ _CATCH_ALL = frozenset(("NameError", "UnboundLocalError", "Exception", "BaseExce
 
 def reads_of(module: Module, project: Project) -> tuple[ScopeReads, ...]:
     """Return what every scope of a module reads."""
+    return tuple(one.record() for one in scopes_of(module, project).values())
+
+
+def scopes_of(module: Module, project: Project) -> Mapping[ast.AST, Scope]:
+    """Return the scopes of a module, by the function, class or module that each is."""
+    if module.scopes is None:
+        module.scopes = _followed(module, project)
+    return module.scopes
+
+
+def _followed(module: Module, project: Project) -> Mapping[ast.AST, Scope]:
     mains = tuple(node for node in module.tree.body if is_main_block(node))
     elsewhere = bound_by(node for node in module.tree.body if node not in mains).names | module.changing
     names = bound_by(module.tree.body).names | module.changing
@@ -34,9 +44,9 @@ def reads_of(module: Module, project: Project) -> tuple[ScopeReads, ...]:
     reflects = further is None or not _REFLECTION.isdisjoint(mentioned)
     known = frozenset(names | (further or set()))
     whole = Whole(module.path, known, frozenset(names - elsewhere), mains, reflects, module.path in project.retold)
-    scope = Scope(whole, module.name, Span(module.path, 1, 0, 1, 0), "module", names, outer={*module.changing})
+    scope = Scope(whole, module.tree, module.name, "module", names, outer={*module.changing})
     scope.close(run(scope, module.tree.body, State(dict.fromkeys(further or ()))))
-    return tuple(one.record() for one in whole.scopes)
+    return whole.scopes
 
 
 def _imported(module: Module, project: Project, seen: set[str]) -> set[str] | None:
@@ -59,7 +69,9 @@ def run(scope: Scope, body: Iterable[ast.stmt], state: State | None) -> State | 
     for node in body:
         if state is None:
             return None
-        scope.state = state
+        scope.state, scope.bindings.statement = state, node
+        if scope.tried:
+            scope.may_fail.add(node)
         state = _statement(scope, node, state)
     return state
 
@@ -105,7 +117,8 @@ def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
             read(scope, value, state)
             bind(scope, target, state)
         case ast.AnnAssign(target=target, value=value):
-            # An annotation need not be evaluated, and one alone binds nothing.
+            # One alone binds nothing.
+            scope.mention([node.annotation], state)
             if value is not None:
                 read(scope, value, state)
                 bind(scope, target, state, value)
@@ -118,6 +131,7 @@ def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
                     read(scope, target, state)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             read_all(scope, (*node.decorator_list, *defaults(node)), state)
+            scope.mention(_annotations(node), state)
             inner, start = scope.typed(node, state)[0].function(node, state)
             run(inner, node.body, start)
             inner.close()
@@ -140,6 +154,11 @@ def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
                 # Types that are given a name are evaluated when somebody asks for them.
                 for name in bound_by([node]).names:
                     scope.bind(name, state)
+
+
+def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    found = [one.annotation for one in parameters(node).values()]
+    return [one for one in (*found, node.returns) if one is not None]
 
 
 def _branch(scope: Scope, node: ast.If, state: State, *, chained: bool = False) -> State | None:
@@ -168,15 +187,17 @@ def _loop(scope: Scope, node: ast.For | ast.AsyncFor | ast.While, state: State) 
     counts = not isinstance(node, ast.While) and _counts(node.iter)
     turns = frozenset((made & state.names.keys()) | (bound_by(target).names if counts else set()))
     first = Gap(Sure.CERTAIN, "the first turn comes before any value", node, turns=turns)
+    if not isinstance(node, ast.While):
+        read(scope, node.iter, state)
     inside = state.copy()
     inside.names.update(dict.fromkeys(made - state.names.keys(), first))
+    numbers = scope.bindings.begin_turn(bound_by([node]).names, inside)
     endless = False
     if isinstance(node, ast.While):
         read(scope, node.test, inside)
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
         inside = inside if endless else taken(inside, node.test, holds=True, params=scope.params)
     else:
-        read(scope, node.iter, state)
         bind(scope, node.target, inside)
     scope.turns.append(ended := Turns())
     end = run(scope, node.body, inside)
@@ -184,8 +205,12 @@ def _loop(scope: Scope, node: ast.For | ast.AsyncFor | ast.While, state: State) 
     why = "the loop may run no turn"
     turned = merged([end, *ended.continues], why, node)
     if turned is not None:
-        # What one turn binds, the next may read.
-        scope.bindings.use(walk(node), turned)
+        scope.bindings.end_turn(numbers, turned)
+    if isinstance(node, ast.While):
+        # The condition is read once more after the last turn.
+        for one in (state, turned or state):
+            for name in names_in(node.test):
+                one.fresh.pop(name, None)
     runs = not isinstance(node, ast.While) and _has_items(node.iter)
     after = None if endless else turned if runs else merged([state, turned], why, node)
     return merged([run(scope, node.orelse, after), *ended.breaks], why, node)
@@ -210,18 +235,23 @@ def _try(scope: Scope, node: ast.Try | ast.TryStar, state: State) -> State | Non
     why = "what is tried may fail before"
     caught = any(_catches_names(one) for one in node.handlers)
     scope.caught += caught
+    scope.tried += bool(node.handlers)
     begun = len(scope.bindings.every)
     end = run(scope, node.body, state.copy())
     scope.caught -= caught
-    ends = [run(scope, node.orelse, end)]
-    scope.bindings.use_since(begun, walk(*node.handlers, *node.finalbody))
+    scope.tried -= bool(node.handlers)
     failed = state.loosened(bound_by(node.body).names, why, node)
+    scope.bindings.spread(begun, failed)
+    ends = [run(scope, node.orelse, end)]
     ends += [_handler(scope, handler, failed.copy()) for handler in node.handlers]
     after = merged(ends, why, node)
     bound = bound_by([*node.body, *node.handlers, *node.orelse]).names
-    last = run(scope, node.finalbody, state.loosened(bound, why, node))
-    if after is not None:
+    leaving = state.loosened(bound, why, node)
+    scope.bindings.spread(begun, leaving)
+    last = run(scope, node.finalbody, leaving)
+    if after is not None and last is not None and node.finalbody:
         after.names.update(dict.fromkeys(bound_by(node.finalbody).names))
+        after.made, after.fresh = last.made, last.fresh
     return None if last is None else after
 
 
@@ -249,12 +279,17 @@ def _with(scope: Scope, node: ast.With | ast.AsyncWith, state: State) -> State |
         read(scope, item.context_expr, state)
         bind(scope, item.optional_vars, state)
     # A context may swallow the exception that ends its body.
-    left = state.loosened(bound_by(node.body).names, "the block may be left before", node)
+    why, may_fail = "the block may be left before", _expects_failure(node)
+    left, begun = state.loosened(bound_by(node.body).names, why, node), len(scope.bindings.every)
+    scope.tried += may_fail
     end = run(scope, node.body, state.copy())
-    return left if end is None else merged([end, left], "the block may be left before", node) if swallows(node) else end
+    scope.tried -= may_fail
+    scope.bindings.spread(begun, left)
+    left.fresh.clear()
+    return left if end is None else merged([end, left], why, node) if may_fail else end
 
 
-def swallows(node: ast.With | ast.AsyncWith) -> bool:
+def _expects_failure(node: ast.With | ast.AsyncWith) -> bool:
     """Whether a context is there to end with an exception of its body."""
     return any(word in ast.unparse(item.context_expr) for item in node.items for word in _EXPECTS)
 

@@ -34,6 +34,8 @@ class State:
     """The functions defined so far: they see what is bound later."""
     made: dict[str, frozenset[int]] = field(default_factory=dict)
     """The bindings that may have given each name its value."""
+    fresh: dict[str, frozenset[int]] = field(default_factory=dict)
+    """Those of them that nothing has read on some path."""
 
     def has(self, name: str) -> bool:
         """Whether a name has a value on every path."""
@@ -41,17 +43,17 @@ class State:
 
     def copy(self) -> State:
         """Return a state that goes its own way."""
-        return State(dict(self.names), set(self.closures), dict(self.made))
+        return State(dict(self.names), set(self.closures), dict(self.made), dict(self.fresh))
 
     def inside(self) -> State:
         """Return the state for a part of an expression: what is bound there is bound on all further paths."""
-        return State(dict(self.names), self.closures, self.made)
+        return State(dict(self.names), self.closures, self.made, self.fresh)
 
     def loosened(self, names: Collection[str], why: str, cause: ast.AST) -> State:
         """Return the state after code that may have bound some names, or not."""
         gap = Gap(Sure.OPEN, why, cause)
         more = {name: gap for name in names if name not in self.names or self.names[name] is not None}
-        return State({**self.names, **more}, set(self.closures), dict(self.made))
+        return State({**self.names, **more}, set(self.closures), dict(self.made), dict(self.fresh))
 
 
 def taken(state: State, test: ast.expr, *, holds: bool, params: Collection[str]) -> State:
@@ -126,7 +128,7 @@ def joined(
     yes, no = sides
     if yes.state is None or no.state is None:
         return yes.state or no.state
-    found = State({}, yes.state.closures | no.state.closures, _either([yes.state, no.state]))
+    found = _either([yes.state, no.state])
     for name in {**yes.state.names, **no.state.names}:
         if name in before.names and name not in yes.bound and name not in no.bound:
             found.names[name] = before.names[name]
@@ -174,7 +176,7 @@ def merged(states: list[State | None], why: str, cause: ast.AST) -> State | None
     alive = [one for one in states if one is not None]
     if not alive:
         return None
-    found = State({}, set().union(*(one.closures for one in alive)), _either(alive))
+    found = _either(alive)
     lacking = Gap(Sure.OPEN, why, cause)
     for name in {name: None for one in alive for name in one.names}:
         first, *others = (one.names.get(name, lacking) for one in alive)
@@ -182,12 +184,14 @@ def merged(states: list[State | None], why: str, cause: ast.AST) -> State | None
     return found
 
 
-def _either(states: list[State]) -> dict[str, frozenset[int]]:
-    """Return the bindings that may hold after any of several paths."""
+def _either(states: list[State]) -> State:
+    """Return the functions and bindings that there may be after any of several paths."""
     first, *others = states
-    made = dict(first.made)
+    found = State({}, set(first.closures), dict(first.made), dict(first.fresh))
     for state in others:
-        for name, bindings in state.made.items():
-            known = made.get(name, bindings)
-            made[name] = known if known is bindings else known | bindings
-    return made
+        found.closures |= state.closures
+        for mine, theirs in ((found.made, state.made), (found.fresh, state.fresh)):
+            for name, bindings in theirs.items():
+                known = mine.get(name, bindings)
+                mine[name] = known if known is bindings else known | bindings
+    return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections import defaultdict
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from jaxaudit.frontends.source.interpret.syntax import FunctionNode
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
 from jaxaudit.frontends.source.names.bindings import Bindings
 from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.frontends.source.names.paths import Gap, State
@@ -39,7 +39,7 @@ class Whole:
     """Whether names may come from where nobody sees."""
     retold: bool
     """Whether names of types are missing from the syntax that was parsed."""
-    scopes: list[Scope] = field(default_factory=list)
+    scopes: dict[ast.AST, Scope] = field(default_factory=dict)
     """Those that were followed to their end."""
 
     def is_program(self, node: ast.Name) -> bool:
@@ -79,8 +79,8 @@ class Scope:
     """A function, class or module."""
 
     whole: Whole
+    node: ast.Module | ast.ClassDef | FunctionNode
     label: str
-    span: Span
     kind: str
     """`module`, `class` or `function`."""
     own: set[str]
@@ -99,6 +99,10 @@ class Scope:
     """How many `try` statements around a statement catch a missing name."""
     depth: int = 0
     """How many conditions stand around it."""
+    tried: int = 0
+    """How many blocks around it may be there to fail."""
+    may_fail: set[ast.stmt] = field(default_factory=set)
+    """The statements in such blocks."""
     bindings: Bindings = field(default_factory=Bindings)
     _count: int = 0
     _unbound: list[Unbound] = field(default_factory=list)
@@ -112,11 +116,10 @@ class Scope:
         params = parameters(node)
         bound = bound_by([node.body] if isinstance(node, ast.Lambda) else node.body)
         label = LAMBDA if isinstance(node, ast.Lambda) else node.name
-        own = (params.keys() | bound.names) - bound.elsewhere
+        own = params.keys() | bound.own
         self.state = state
         free = params.keys() - bound.names - bound.outer
-        span = span_of(node, self.whole.path)
-        scope, start = Scope(self.whole, label, span, "function", own, free, self, bound.outer), State()
+        scope, start = Scope(self.whole, node, label, "function", own, free, self, bound.outer), State()
         for name, param in params.items():
             scope.bind(name, start, param)
         return scope, start
@@ -125,9 +128,8 @@ class Scope:
         """Open the scope of a class that is defined here."""
         bound = bound_by(node.body)
         self.state = state
-        span = span_of(node, self.whole.path)
-        own = bound.names - bound.elsewhere
-        return Scope(self.whole, node.name, span, "class", own, parent=self, caught=self.caught), State()
+        own = bound.own
+        return Scope(self.whole, node, node.name, "class", own, parent=self, caught=self.caught), State()
 
     def typed(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> tuple[Scope, State]:
         """Open the scope around a definition that has its type parameters, which all inside it may read."""
@@ -135,8 +137,7 @@ class Scope:
         if not types:
             return self, state
         self.state = state
-        span = span_of(node, self.whole.path)
-        scope = Scope(self.whole, node.name, span, "function", types, types, self, types, caught=self.caught)
+        scope = Scope(self.whole, node, node.name, "function", types, types, self, types, caught=self.caught)
         return scope, State(dict.fromkeys(types))
 
     def close(self, end: State | None = None) -> None:
@@ -145,14 +146,44 @@ class Scope:
             if end is not None and late.node.id not in self.whole.main_only:
                 self._ask(late, end, "the end of the module is reached without it")
             self._report(late)
-        self.whole.scopes.append(self)
+        self.bindings.finish()
+        self.whole.scopes[self.node] = self
 
     def record(self) -> ScopeReads:
         """Return what the scope reads, after all scopes around it are closed."""
-        seen = self.kind == "function" and _SHOWN.isdisjoint(self.bindings.asked)
-        found = self.bindings.dead(self.whole.path) if seen else ()
+        found = self.bindings.dead(self.whole.path) if self._is_closed() else ()
         dead = tuple(one for one in found if one.name in self.own)
-        return ScopeReads(self.label, self.span, self._count, tuple(self._unbound), dead, len(self.bindings.every))
+        path = self.whole.path
+        span = Span(path, 1, 0, 1, 0) if isinstance(self.node, ast.Module) else span_of(self.node, path)
+        return ScopeReads(self.label, span, self._count, tuple(self._unbound), dead, len(self.bindings.every))
+
+    def _is_closed(self) -> bool:
+        """Whether only what stands in it reads its variables."""
+        return self.kind == "function" and _SHOWN.isdisjoint(self.bindings.asked)
+
+    def _is_private(self, name: str) -> bool:
+        """Whether nothing but the statements of this scope sees a name."""
+        shared = name in self.bindings.captured or name in self.outer or name not in self.own
+        return self._is_closed() and not shared
+
+    def is_unread(self, name: str, statement: ast.stmt) -> bool:
+        """Whether the value that a statement gives a name is surely never read."""
+        bound = self.bindings.of(name, statement)
+        return bool(bound) and self._is_private(name) and self.bindings.used.isdisjoint(bound)
+
+    def replaces(self, name: str, statement: ast.stmt) -> bool:
+        """Whether a statement replaces what another one gave a name, and nothing has read it on some path."""
+        return self._is_private(name) and bool(self.bindings.replaced(name, statement))
+
+    def captured_and_rebound(self) -> frozenset[str]:
+        """Return the variables that functions inside read and that are bound again after the first time."""
+        counts = Counter(one.name for one in self.bindings.every if one.statement is not None)
+        again = {name for name, count in counts.items() if count > 1} | self.bindings.looped | self.outer
+        return frozenset(self.bindings.captured & again)
+
+    def unread_parameters(self) -> frozenset[str]:
+        """Return the parameters that are never read nor bound again."""
+        return frozenset(name for name in self.params - self.bindings.asked if self._is_private(name))
 
     def _report(self, late: _Late) -> None:
         gap, doubtful = late.gap, late.caught or self.kind == "module" or late.node.id in self.outer
@@ -182,6 +213,16 @@ class Scope:
             had = state.has(name)
             self.bind(name, state)
             state.names[name] = None if had else gap
+
+    def mention(self, nodes: Iterable[ast.AST], state: State) -> None:
+        """Count what annotations name as read: whether they are evaluated, and when, is open."""
+        for node in walk(*nodes):
+            if isinstance(node, ast.Name):
+                self.bindings.read(node, state)
+                scope = self
+                while scope.parent is not None:
+                    scope = scope.parent
+                    scope.bindings.captured.add(node.id)
 
     def look_up(self, node: ast.Name, state: State) -> None:
         """Read a name."""

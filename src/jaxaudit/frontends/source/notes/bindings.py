@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import subscripts
-from jaxaudit.frontends.source.interpret.syntax import names_in, walk
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, names_in, walk
 from jaxaudit.frontends.source.interpret.usage import chooses_parameters
-from jaxaudit.frontends.source.notes.scopes import Scope, path_of, scope_of, unread_parameters
+from jaxaudit.frontends.source.names.flow import scopes_of
+from jaxaudit.frontends.source.names.scope import Scope
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref, TupleValue
@@ -28,27 +30,50 @@ if TYPE_CHECKING:
 Leaves = tuple[Value, ...]
 
 
+def scope_here(it: Interpreter) -> Scope | None:
+    """Return the scope of the function or module that is interpreted; None where no path leads to it."""
+    function = it.frame.function
+    return scopes_of(it.frame.module, it.project).get(it.frame.module.tree if function is None else function.node)
+
+
 def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
     """Note that a call stands as a statement and its result is gone."""
     if value is NONE:
         return
     function = it.frame.function
-    scope = scope_of(it.frame.module.tree if function is None else function.node)
+    scope = scope_here(it)
     attrs = {
         "values": _leaves(it, value),
-        "guarded": node in scope.guarded,
-        "last": node in scope.ends,
+        "guarded": scope is not None and node in scope.may_fail,
+        "last": scope is not None and node in _ends(scope.node),
         "module": function is None,
     }
     it.emit("py.drop", it.span(node.value), attrs=attrs, results=0)
 
 
+@lru_cache(maxsize=16_384)
+def _ends(node: ast.Module | ast.ClassDef | FunctionNode) -> frozenset[ast.stmt]:
+    """Return the statements at the ends of branches of a function that gives a value at the end of another one."""
+    last = [] if isinstance(node, ast.Lambda) else list(_last(node.body))
+    gives = any(isinstance(one, ast.Return) and one.value is not None for one in last)
+    return frozenset(one for one in last if gives and isinstance(one, ast.Expr))
+
+
+def _last(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Return the statements that a block may end with, one for each branch."""
+    match body[-1:]:
+        case [ast.If(body=then, orelse=[*otherwise])] if otherwise:
+            yield from (*_last(then), *_last(otherwise))
+        case [statement]:
+            yield statement
+
+
 def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list[ast.expr], made: ast.expr) -> None:
     """Note each variable that an assignment binds and nothing reads, and what it was made from."""
     function = it.frame.function
-    if function is None or isinstance(function.node, ast.Lambda):
+    scope = scope_here(it)
+    if function is None or scope is None:
         return
-    scope = scope_of(function.node)
     if len(targets) > 1 and not all(_is_unread(scope, one, node) for one in targets):
         # `a = b = value`: the value is read by its other name.
         return
@@ -88,13 +113,11 @@ def note_taken(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]
 
 def _note_overwritten(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
     """Note each variable whose value another statement bound, and that nothing has read on some path to this one."""
-    function = it.frame.function
-    if before is it.frame.env or function is None:
+    scope = scope_here(it)
+    if before is it.frame.env or scope is None:
         return
-    scope = scope_of(function.node)
     for target in _names(node.targets[0]):
-        earlier = scope.liveness.overwritten.get((target.id, node), set()) - {node}
-        if earlier and target.id in before and not scope.reflects and target.id not in scope.shared:
+        if target.id in before and scope.replaces(target.id, node):
             values, had = _leaves(it, it.frame.env[target.id]), _leaves(it, before[target.id])
             attrs = {"name": target.id, "values": values, "had": had}
             it.emit("py.overwritten", it.span(target), attrs=attrs, results=0)
@@ -159,6 +182,20 @@ def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subs
             yield one
 
 
+def path_of(node: ast.AST) -> tuple[str, ...]:
+    """Return the names of an object and of the part of it that an expression reads: `('self', 'self.state')`."""
+    match node:
+        case ast.Name(id=name):
+            return (name,)
+        case ast.Attribute(value=base, attr=name):
+            above = path_of(base)
+            return (*above, f"{above[-1]}.{name}") if above else ()
+        case ast.Subscript(value=base, slice=ast.Constant(value=key)):
+            above = path_of(base)
+            return (*above, f"{above[-1]}[{key!r}]") if above else ()
+    return ()
+
+
 def held(it: Interpreter, node: ast.expr) -> Abstract | None:
     """Return what a part of an object holds, without reading it; None where that is not known."""
     if isinstance(node, ast.Name):
@@ -190,7 +227,8 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
     """Note each parameter that the body of a function never mentions."""
     node = function.node
     params = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    unread = list(unread_parameters(node))
+    scope = scopes_of(function.module, it.project).get(node)
+    unread = [] if scope is None else [one for one in params if one.arg in scope.unread_parameters()]
     for param in unread:
         attrs = {
             "name": param.arg,

@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, FunctionNode, children, names_in, walk
-from jaxaudit.frontends.source.notes.liveness import Liveness
-from jaxaudit.frontends.source.notes.scopes import scope_of
+from jaxaudit.frontends.source.names.scope import Scope
+from jaxaudit.frontends.source.notes.bindings import scope_here
 from jaxaudit.frontends.source.values.frames import assigned_names
 
 if TYPE_CHECKING:
@@ -43,19 +43,20 @@ class Turn(NamedTuple):
 def note_turns(it: Interpreter, node: _Loop | _COMPREHENSIONS) -> None:
     """Note what a loop of Python leaves behind."""
     function = it.frame.function
-    for turn in _left_behind(node, it.frame.module.tree if function is None else function.node):
+    around = it.frame.module.tree if function is None else function.node
+    for turn in _left_behind(node, around, scope_here(it)):
         attrs = {"kind": turn.kind, "name": turn.name, "problem": turn.problem}
         it.emit("py.turn", it.span(turn.at), attrs=attrs, results=0)
 
 
 @lru_cache(maxsize=16_384)
-def _left_behind(node: _Loop | _COMPREHENSIONS, around: _Around) -> tuple[Turn, ...]:
+def _left_behind(node: _Loop | _COMPREHENSIONS, around: _Around, scope: Scope | None) -> tuple[Turn, ...]:
     """Return what a loop in a function or module leaves behind."""
     if isinstance(node, _COMPREHENSIONS):
         return tuple(_held_functions(node))
     found = [*_closures(node), *_batches(node)]
     if not isinstance(node, ast.While):
-        found += (*_drawn(node, scope_of(around).liveness), *_sums(node, _below(around)))
+        found += (*_drawn(node, scope), *_sums(node, _below(around)))
     return tuple(dict.fromkeys(found))
 
 
@@ -219,7 +220,7 @@ def _empties(node: ast.AST, name: str) -> bool:
 # Iterators that the body takes elements from
 
 
-def _drawn(loop: ast.For | ast.AsyncFor, liveness: Liveness) -> Iterator[Turn]:
+def _drawn(loop: ast.For | ast.AsyncFor, scope: Scope | None) -> Iterator[Turn]:
     source, target = loop.iter, loop.target
     match source, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]), ast.Tuple(elts=[_, element]):
@@ -228,7 +229,7 @@ def _drawn(loop: ast.For | ast.AsyncFor, liveness: Liveness) -> Iterator[Turn]:
         return
     taken = [kind for statement in loop.body for one in walk(statement) if (kind := _takes(one, source.id))]
     if taken:
-        unread = not any(liveness.is_read(name, loop) for name in names_in(target))
+        unread = scope is not None and all(scope.is_unread(name, loop) for name in names_in(target))
         sure = "next" in taken
         yield Turn("iterator", loop.target, source.id, ("lost" if sure else "maybe lost") if unread else "")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, FunctionNode, children, survey
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, children, survey
+from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.heap import Box
 from jaxaudit.frontends.source.values.model import Abstract
@@ -72,103 +72,10 @@ class Frame:
         return scope
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
-    """The names that `global` and `nonlocal` statements directly in a function declare."""
-
-    global_names: frozenset[str]
-    nonlocal_names: frozenset[str]
-
-
-@lru_cache(maxsize=16_384)
-def declarations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Declarations:
-    """Find what a function declares as not its own."""
-    names: dict[type[ast.AST], set[str]] = {ast.Global: set(), ast.Nonlocal: set()}
-    pending: list[ast.AST] = list(node.body)
-    while pending:
-        current = pending.pop()
-        if isinstance(current, (ast.Global, ast.Nonlocal)):
-            names[type(current)].update(current.names)
-        elif isinstance(current, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not isinstance(current, _SCOPES):
-            pending += children(current)
-    return Declarations(frozenset(names[ast.Global]), frozenset(names[ast.Nonlocal]))
-
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-
-
-@lru_cache(maxsize=8192)
-def rebound_captures(node: FunctionNode) -> frozenset[str]:
-    """Return the variables of a function that functions inside it read and that it binds again after the first time."""
-    if not survey(node).nests:
-        return frozenset()
-    bound: Counter[str] = Counter()
-    read: set[str] = set()
-    pending: list[tuple[ast.AST, bool]] = [(child, False) for child in children(node)]
-    for current, again in pending:
-        if isinstance(current, FUNCTIONS):
-            inner = _reach(current)
-            read |= inner.reads
-            bound.update(dict.fromkeys(inner.rebinds, 2))
-        elif isinstance(current, ast.Name):
-            if isinstance(current.ctx, ast.Store):
-                bound[current.id] += 2 if again else 1
-        elif isinstance(current, ast.Nonlocal):
-            bound.update(dict.fromkeys(current.names, 2))
-        else:
-            repeats = again or isinstance(current, _LOOPS)
-            pending += [(child, repeats) for child in children(current)]
-    return frozenset(name for name in read if bound[name] > 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reach:
-    reads: frozenset[str]
-    rebinds: frozenset[str]
-
-
-@lru_cache(maxsize=8192)
-def _reach(node: FunctionNode) -> _Reach:
-    """Return the names that a function and those inside it read, and those they declare nonlocal."""
-    reads: set[str] = set()
-    rebinds: set[str] = set()
-    pending = [*children(node)]
-    for current in pending:
-        if isinstance(current, FUNCTIONS):
-            inner = _reach(current)
-            reads |= inner.reads
-            rebinds |= inner.rebinds
-        elif isinstance(current, ast.Name):
-            if isinstance(current.ctx, ast.Load):
-                reads.add(current.id)
-        elif isinstance(current, ast.Nonlocal):
-            rebinds.update(current.names)
-        else:
-            pending += children(current)
-    return _Reach(frozenset(reads), frozenset(rebinds))
-
-
 @lru_cache(maxsize=4096)
 def assigned_names(node: ast.AST) -> frozenset[str]:
     """Return the names that a loop's statements assign (not those of functions defined in it)."""
-    names: set[str] = set()
-    pending = [*children(node)]
-    while pending:
-        current = pending.pop()
-        match current:
-            case ast.Name(ctx=ast.Store(), id=name):
-                names.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                names.add(name)
-                continue
-            case ast.Lambda():
-                continue
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-                names.add(name)
-        pending += children(current)
-    return frozenset(names)
+    return frozenset(bound_by(children(node)).names)
 
 
 @lru_cache(maxsize=4096)
@@ -192,10 +99,7 @@ def changing(node: ast.AST) -> tuple[tuple[ast.expr, str], ...]:
 @lru_cache(maxsize=8192)
 def free_names(node: FunctionNode) -> frozenset[str]:
     """Return the names that a function may read from the functions around it."""
-    params = node.args
-    own = {
-        one.arg for one in (*params.posonlyargs, *params.args, *params.kwonlyargs, params.vararg, params.kwarg) if one
-    }
+    own = parameters(node).keys()
     return frozenset((survey(node).head | survey(node).body) - own - assigned_names(node))
 
 
