@@ -144,6 +144,11 @@ PROVED = {
 
         y = 3
         """,
+    "a lambda that calls itself": """
+        def f(x):
+            depth = lambda x: 0 if x is None else 1 + depth(x.child)
+            return depth(x)
+        """,
     "each branch of an import binds it": """
         try:
             import y

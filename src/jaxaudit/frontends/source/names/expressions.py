@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by, defaults
 from jaxaudit.frontends.source.names.paths import Gap, State, implied, taken
-from jaxaudit.frontends.source.names.scope import Scope
+from jaxaudit.frontends.source.names.scope import LAMBDA, Scope
 from jaxaudit.ir.reads import Sure
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -37,12 +37,8 @@ def _special(scope: Scope, node: ast.AST, state: State) -> bool:
     match node:
         case ast.Name(ctx=ast.Load()):
             scope.look_up(node, state)
-        case ast.Lambda(body=body):
-            read_all(scope, defaults(node), state)
-            inner, start = scope.function(node, state)
-            inner.state = start
-            read(inner, body, start)
-            inner.close()
+        case ast.Lambda():
+            read_lambda(scope, node, state)
         case ast.NamedExpr(target=target, value=value):
             read(scope, value, state)
             scope.bind(target.id, state)
@@ -66,6 +62,15 @@ def _special(scope: Scope, node: ast.AST, state: State) -> bool:
         case _:
             return False
     return True
+
+
+def read_lambda(scope: Scope, node: ast.Lambda, state: State, name: str = LAMBDA) -> None:
+    """Follow a function that is an expression, and perhaps the value of a name."""
+    read_all(scope, defaults(node), state)
+    inner, start = scope.function(node, state, name)
+    inner.state = start
+    read(inner, node.body, start)
+    inner.close()
 
 
 def _guarded(scope: Scope, node: ast.AST, state: State) -> None:

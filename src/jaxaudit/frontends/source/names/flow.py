@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.interpret.imports import imported_module
 from jaxaudit.frontends.source.interpret.modules import Module, Project, is_main_block
 from jaxaudit.frontends.source.interpret.syntax import children, landmarks, names_in
 from jaxaudit.frontends.source.names.bound import bound_by, defaults, parameters
-from jaxaudit.frontends.source.names.expressions import bind, read, read_all
+from jaxaudit.frontends.source.names.expressions import bind, read, read_all, read_lambda
 from jaxaudit.frontends.source.names.paths import Gap, Side, State, joined, merged, taken
 from jaxaudit.frontends.source.names.scope import Scope, Turns, Whole
 from jaxaudit.ir.reads import ScopeReads, Sure
@@ -107,6 +107,9 @@ def _statement(scope: Scope, node: ast.stmt, state: State) -> State | None:
 def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
     """Follow a statement that falls through."""
     match node:
+        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Lambda() as value):
+            read_lambda(scope, value, state, name)
+            bind(scope, target, state, value)
         case ast.Assign(targets=targets, value=value):
             read(scope, value, state)
             for target in targets:
@@ -132,7 +135,7 @@ def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             read_all(scope, (*node.decorator_list, *defaults(node)), state)
             scope.mention(_annotations(node), state)
-            inner, start = scope.typed(node, state)[0].function(node, state)
+            inner, start = scope.typed(node, state)[0].function(node, state, node.name)
             run(inner, node.body, start)
             inner.close()
             scope.bind(node.name, state)

@@ -111,11 +111,10 @@ class Scope:
     _leads: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """The names of this scope that each function inside reads."""
 
-    def function(self, node: FunctionNode, state: State) -> tuple[Scope, State]:
+    def function(self, node: FunctionNode, state: State, label: str) -> tuple[Scope, State]:
         """Open the scope of a function that is defined here, and the state that it begins with."""
         params = parameters(node)
         bound = bound_by([node.body] if isinstance(node, ast.Lambda) else node.body)
-        label = LAMBDA if isinstance(node, ast.Lambda) else node.name
         own = params.keys() | bound.own
         self.state = state
         free = params.keys() - bound.names - bound.outer
