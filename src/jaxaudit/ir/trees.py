@@ -42,6 +42,13 @@ class Tree:
         """Return the child of a name."""
         return self.children[self.keys.index(key)] if key in self.keys else None
 
+    def values(self) -> Iterator[Value]:
+        """Return every value that it holds, in order."""
+        if self.value is not None:
+            yield self.value
+        for child in self.children:
+            yield from child.values()
+
     def aligned(self, other: Tree) -> Iterator[tuple[str, Tree, Tree]]:
         """Return what two trees of one kind hold at the same place, with its key or position."""
         for at, child in enumerate(self.children):

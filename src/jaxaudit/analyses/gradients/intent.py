@@ -14,7 +14,7 @@ from jaxaudit.analyses.gradients.algebra import learned
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.reach import Gradient
 from jaxaudit.analyses.lineage.origins import Origin, contexts, origin
-from jaxaudit.ir import Op, Value
+from jaxaudit.ir import Op
 from jaxaudit.ir.ops import CONTRACTIONS
 from jaxaudit.ir.trees import Tree, split_path
 from jaxaudit.libraries.lookup import plays
@@ -62,8 +62,8 @@ def _has_twin(gradient: Gradient) -> bool:
     inside = dict(zip(op.operands, op.regions[0].params, strict=False))
     kinds: dict[bool, set[str]] = {True: set(), False: set()}
     for tree in border.trees:
-        if _has_names(tree) and len(list(_values(tree))) >= _FEWEST:
-            kinds[any(inside.get(value) in wanted for value in _values(tree))].add(str(tree))
+        if _has_names(tree) and len(list(tree.values())) >= _FEWEST:
+            kinds[any(inside.get(value) in wanted for value in tree.values())].add(str(tree))
     return bool(kinds[True] & kinds[False])
 
 
@@ -92,13 +92,6 @@ def _grouped(paths: Iterator[object]) -> dict[str, tuple[str, ...]]:
         name, rest = split_path(str(path))
         found[name].append(rest)
     return {name: tuple(leaves) for name, leaves in found.items()}
-
-
-def _values(tree: Tree) -> Iterator[Value]:
-    if tree.value is not None:
-        yield tree.value
-    for child in tree.children:
-        yield from _values(child)
 
 
 def _has_names(tree: Tree) -> bool:

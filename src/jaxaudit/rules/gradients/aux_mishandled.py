@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, applied, behind, made_as, own_results
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, by_hand, made_as, own_results
 from jaxaudit.rules.gradients._shared.updates import updates_in
 from jaxaudit.spans import Span
 
@@ -99,6 +102,23 @@ class AuxMishandled(Rule):
             ),
             "nothing beside the loss",
         ),
+        Example(
+            """
+            import optax
+
+            tx = optax.adam(1e-3)
+
+            def step(loss, params, state, x):
+                metrics, grads = jax.grad(loss, has_aux=True)(params, x)
+                updates, state = tx.update(grads, state, params)  #!
+                return optax.apply_updates(params, updates), state
+
+            def by_hand(loss, params, x):
+                grads, value = jax.value_and_grad(loss)(params, x)
+                return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)  #!
+            """,
+            "whatever the loss is",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -179,18 +199,54 @@ def _refused(span: Span, message: str, why: str, suggestion: str, op: Op) -> Obl
 
 
 def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
-    for call in applied(program, flow):
+    calls = [*applied(program, flow), *(call for call in by_hand(program, flow) if _is_trained(call, flow))]
+    used = {op for call in calls for op, position in behind(flow, call.gradients) if position >= own_results(op)}
+    for call in calls:
         sources = list(behind(flow, call.gradients))
         wrong = [op for op, position in sources if position < own_results(op)]
-        if wrong and call.op.qualified not in APPLIES:
-            whole = f"the whole result of `{wrong[0].spelling.rpartition('.')[2]}`"
-            beside = not wrong[0].gives_value
-            yield _not_gradients(call.op.span, wrong[0], whole if len(wrong) < len(sources) else _own(wrong[0], beside))
+        if call.op.qualified in APPLIES:
+            continue
+        if wrong:
+            taken = _whole(wrong[0]) if len(wrong) < len(sources) else _own(wrong[0], not wrong[0].gives_value)
+            yield _not_gradients(call.op.span, wrong[0], taken)
+        yield from _parts(call, flow, used)
     for op in program.named("py.unpack"):
         if (source := _lone_loss(op, flow)) is not None:
             message = "the loss of `value_and_grad` is unpacked, but the function gives nothing beside it"
             suggestion = "unpack as `loss, grads = ...`, or give a pair with `has_aux=True`"
             yield _refused(op.span, message, "iteration over a 0-d array", suggestion, source)
+
+
+def _is_trained(call: Applied, flow: Flow) -> bool:
+    """Whether what a step by hand changes is what a derivative behind it was taken at."""
+    changed = {origin(flow, one, {}).value for one in values_in(call.params)}
+    sources = [op for op, _ in behind(flow, call.gradients)] + [op for op, _ in _own_parts(call, flow)]
+    taken = (op.operands[at] for op in sources for at in op.differentiated or ())
+    return any(origin(flow, one, {}).value in changed for one in taken)
+
+
+def _own_parts(call: Applied, flow: Flow) -> Iterator[tuple[Op, int]]:
+    """Return the derivatives of unknown functions of which a call is given the loss (0), or what stands beside it."""
+    for value in values_in(call.gradients):
+        made = made_as(flow, value)
+        part = flow.maker(made)
+        base = made_as(flow, part.operands[0]) if part is not None and part.name == "py.unpack" else None
+        whole = None if base is None else flow.maker(base)
+        if part is not None and base is not None and whole is not None and whole.name == "grad" and _has_aux(whole):
+            if whole.results.index(base) < own_results(whole):
+                yield whole, part.results.index(made)
+
+
+def _parts(call: Applied, flow: Flow, used: set[Op]) -> Iterator[Obligation]:
+    """Judge what an unknown function gives; what stands beside its loss may be gradients that it took itself."""
+    beside = {op for op, position in behind(flow, call.gradients) if position >= own_results(op)}
+    for op, at in _own_parts(call, flow):
+        found = _not_gradients(call.op.span, op, _whole(op) if op in beside else _own(op, at > 0))
+        yield replace(found, severity=Severity.WARNING) if at and op in used - beside else found
+
+
+def _whole(op: Op) -> str:
+    return f"the whole result of `{op.spelling.rpartition('.')[2]}`"
 
 
 def _own(op: Op, beside: bool) -> str:

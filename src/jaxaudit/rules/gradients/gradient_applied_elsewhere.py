@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -10,9 +11,10 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.versions import unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, behind, own_results
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, behind, by_hand, own_results
 
 
 class GradientAppliedElsewhere(Rule):
@@ -75,11 +77,9 @@ class GradientAppliedElsewhere(Rule):
         flow = facts.flow
         for op in program.calling(*APPLIES):
             changed = op.arguments.get("params", op.arguments.get("model"))
-            yield from _judge(op, changed, _updates(flow, op.arguments.get("updates")), flow)
-        for op in program.mapping("subtract"):
-            scaled = flow.maker(op.operands[1]) if len(op.operands) == 2 else None
-            if scaled is not None and scaled.function == "multiply":
-                yield from _judge(op, op.operands[0], scaled.operands, flow)
+            yield from _judge(Applied(op, _updates(flow, op.arguments.get("updates")), changed), flow)
+        for call in by_hand(program, flow):
+            yield from _judge(call, flow)
 
 
 def _updates(flow: Flow, updates: Argument) -> Argument:
@@ -89,21 +89,24 @@ def _updates(flow: Flow, updates: Argument) -> Argument:
     return updates if step is None else step.operands[1]
 
 
-def _judge(op: Op, changed: Argument, given: Argument, flow: Flow) -> Iterator[Obligation]:
-    gradients = [(one, at - own_results(one)) for one, at in behind(flow, given)]
-    for source, at in gradients:
-        places = source.differentiated or ()
-        if not 0 <= at < len(places) or not isinstance(changed, Value):
-            yield unknown(GradientAppliedElsewhere.name, op.span, "by what the gradient was taken is not known")
+def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
+    """Set each derivative behind an update against what is updated, leaf by leaf where there are several."""
+    changed, span = list(values_in(call.params)), call.op.span
+    meant = [origin(flow, one, {}).value for one in changed]
+    for source, found in groupby(behind(flow, call.gradients), key=lambda one: one[0]):
+        places, own = source.differentiated or (), own_results(source)
+        positions = [at - own for _, at in found]
+        if not all(0 <= at < len(places) for at in positions) or not changed:
+            yield unknown(GradientAppliedElsewhere.name, span, "by what the gradient was taken is not known")
             continue
-        taken, meant = (origin(flow, one, {}).value for one in (source.operands[places[at]], changed))
-        if taken is meant:
-            yield proved(GradientAppliedElsewhere.name, op.span, "the gradient was taken at what it is applied to")
-        elif _is_computed(flow, taken, meant):
-            yield _finding(op, source, taken, meant)
+        taken = [origin(flow, source.operands[places[at]], {}).value for at in positions]
+        if set(taken) <= set(meant):
+            yield proved(GradientAppliedElsewhere.name, span, "the gradient was taken at what it is applied to")
+        elif len(meant) == 1 and _is_computed(flow, taken[0], meant[0]):
+            yield _finding(call.op, source, taken[0], meant[0])
         else:
             reason = "whether the gradient was taken at what it is applied to is not known"
-            yield unknown(GradientAppliedElsewhere.name, op.span, reason)
+            yield unknown(GradientAppliedElsewhere.name, span, reason)
 
 
 def _is_computed(flow: Flow, value: Value, of: Value) -> bool:

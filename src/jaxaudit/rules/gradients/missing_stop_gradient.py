@@ -145,6 +145,11 @@ class MissingStopGradient(Rule):
             _TD.format(target="target = reward + 0.99 * (1 - done) * value(params, next_obs)[:, 0]  #?"),
             "the target of a value, which may be meant to be trained",
         ),
+        Example(
+            _TD.format(target="target = reward + 0.99 * (1 - done) * value(params, next_obs)[:, 0]  #?")
+            + "\n@jax.jit\ndef learn(params, batch):\n    return jax.grad(loss)(params, *batch)\n",
+            "a batch that is spread",
+        ),
         Example(_SLOW, "the wrong parameters, where a target network is kept"),
         Example(_ACTOR_CRITIC.format(weight="advantage", mark="  #!"), "the advantage trains the value"),
         Example(_CODEBOOK.format(fit="(z - e)", mark="  #!"), "one half of a codebook loss"),

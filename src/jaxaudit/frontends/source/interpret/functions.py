@@ -162,7 +162,7 @@ def replaced(given: Arguments, inputs: Parametrised) -> Arguments:
     rest = values[len(positional) + len(keywords) :]
     star = rest.pop(0) if given.star is not None else None
     stars = rest.pop(0) if given.stars is not None else None
-    return Arguments(positional, keywords, star, stars)
+    return Arguments(positional, keywords, star, stars, after=given.after)
 
 
 def _shared_call(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Abstract | None:

@@ -303,18 +303,30 @@ def _positions(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[
     argnums = callee.options.get("argnums", Const(0))
     items = known_items(it, argnums)
     numbers = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
-    if len(numbers) < (1 if items is None else len(items)) or given.star is not None:
+    if len(numbers) < (1 if items is None else len(items)):
+        return None
+    if given.star is not None and not _before_star(given, numbers):
         return None
     counts = [len(data_leaves(it, value)) for value in given.positional]
     chosen = {at % len(counts) for at in numbers if isinstance(at, int) and counts}
     return tuple(sum(counts[:at]) + i for at in sorted(chosen) for i in range(counts[at]))
 
 
+def _before_star(given: Arguments, numbers: list[object]) -> bool:
+    """Whether arguments stand before `*args`, so that their positions are known."""
+    return given.after >= 0 and all(isinstance(one, int) and 0 <= one < len(given.placed) for one in numbers)
+
+
 def _grad_result(it: Interpreter, callee: Transformed, value: Abstract, gradient: Abstract, span: Span) -> Abstract:
     has_aux = callee.options.get("has_aux", Const(False))
+    beside = isinstance(has_aux, Const) and bool(has_aux.value)
+    if beside and isinstance(value, Leaf):
+        # JAX asks for a pair, whatever the function is.
+        pair = it.emit("py.unpack", span, {"base": value.value}, {"count": 2, "star": None}, results=2).results
+        value = TupleValue(tuple(Leaf(one) for one in pair))
     if callee.spelling in _GIVES_VALUE:
         return TupleValue((value, gradient))
-    if isinstance(has_aux, Const) and has_aux.value:
+    if beside:
         aux = value.items[1] if isinstance(value, TupleValue) and len(value.items) == 2 else None
         return TupleValue((gradient, it.unknown("the auxiliary output", span) if aux is None else aux))
     return gradient

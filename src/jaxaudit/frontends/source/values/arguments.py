@@ -29,6 +29,11 @@ class Arguments:
     after: int = 0
     """How many positional arguments stand behind `star`; negative where there are several of its kind."""
 
+    @property
+    def placed(self) -> tuple[Abstract, ...]:
+        """The positional arguments whose places are known: those in front of `star`."""
+        return self.positional[: len(self.positional) - max(self.after, 0)]
+
     def all(self) -> list[Abstract]:
         """Return every argument, in order."""
         rest = [value for value in (self.star, self.stars) if value is not None]
@@ -98,14 +103,15 @@ def bind(
 ) -> dict[str, Abstract]:
     """Bind arguments to a Python parameter list; what is missing becomes unknown."""
     names = [param.arg for param in (*params.posonlyargs, *params.args)]
-    bound: dict[str, Abstract] = dict(zip(names, given.positional, strict=False))
+    bound: dict[str, Abstract] = dict(zip(names, given.placed, strict=False))
     keywords = dict(given.keywords)
-    for param in (*params.posonlyargs, *params.args, *params.kwonlyargs):
+    for at, param in enumerate((*params.posonlyargs, *params.args, *params.kwonlyargs)):
         name = param.arg
         if name in keywords and name not in bound:
             bound[name] = keywords.pop(name)
         if name not in bound:
-            bound[name] = _missing(it, param, defaults, given)
+            behind = at - len(given.placed) if at < len(names) and name not in defaults else None
+            bound[name] = _missing(it, param, defaults, given, behind)
     if params.vararg is not None:
         rest = given.positional[len(names) :]
         star = given.star
@@ -116,7 +122,14 @@ def bind(
     return bound
 
 
-def _missing(it: Interpreter, param: ast.arg, defaults: Mapping[str, Abstract], given: Arguments) -> Abstract:
+def _missing(
+    it: Interpreter, param: ast.arg, defaults: Mapping[str, Abstract], given: Arguments, behind: int | None
+) -> Abstract:
+    """Return what a parameter is that no argument was bound to; `behind`: the item of `*x` that it must be."""
+    if behind is not None and isinstance(given.star, Leaf) and given.stars is None and not given.after:
+        item = it.emit("py.item", it.span(param), {"base": given.star.value, "index": behind}).result
+        item.name = param.arg
+        return Leaf(item)
     if given.star is None and given.stars is None and param.arg in defaults:
         return defaults[param.arg]
     reason = "given by * or **" if given.star is not None or given.stars is not None else "no argument is given"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
@@ -39,6 +40,26 @@ def applied(program: Program, flow: Flow) -> Iterator[Applied]:
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
     for op in program.calling(*playing("train_state.step")):
         yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
+
+
+def by_hand(program: Program, flow: Flow) -> Iterator[Applied]:
+    """Return every `p - rate * g`, also of a function that is mapped over trees."""
+    for op in program.mapping("subtract"):
+        scaled = flow.maker(op.operands[1]) if len(op.operands) == 2 else None
+        if scaled is not None and scaled.function == "multiply":
+            params, *gradients = (tuple(_outside(flow, one)) for one in (op.operands[0], *scaled.operands))
+            yield Applied(op, tuple(chain(*gradients)), params)
+
+
+def _outside(flow: Flow, value: Value) -> Iterator[Value]:
+    """Return the leaves that a parameter of a function that is mapped over trees stands for; else the value itself."""
+    region = flow.places.owner.get(value)
+    holder = None if region is None else flow.places.holder.get(id(region))
+    border = None if holder is None or holder.name != "tree.map" else holder.border
+    if region is None or border is None or value not in region.params:
+        yield value
+    else:
+        yield from (leaf for tree in border.trees[region.params.index(value) :][:1] for leaf in tree.values())
 
 
 def raw(flow: Flow, call: Applied) -> Op | None:
