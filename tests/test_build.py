@@ -1,10 +1,10 @@
 from jaxaudit.frontends.base import Problem, Reach, Reading, Skip
-from jaxaudit.ir import Program
+from jaxaudit.ir import Program, Value
 from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import enclosing, outline
 from jaxaudit.reports.model import SkippedFunction, Suggestion, Tally, TextEdit, Unknown, Verified, WhyStep
 from jaxaudit.rules.base import Edit, Obligation, Severity, Step, Verdict
-from jaxaudit.rules.merge import merge
+from jaxaudit.rules.merge import distinct, merge
 from jaxaudit.spans import SourceText, Span
 
 FAMILIES = {"key-reused": "random", "axis-conflict": "axes"}
@@ -181,3 +181,16 @@ def test_enclosing_functions():
         "g",
         "g",
     ]
+
+
+def test_findings_of_one_mistake_are_one() -> None:
+    """The worst and first stays, and says what the others say; what only costs time is another matter."""
+    here, there = span(1), span(2)
+    value = Value(0, here)
+    first = Obligation("x", here, message="first", cause=(value,))
+    same = Obligation("y", here, severity=Severity.WARNING, message="same")
+    later = Obligation("z", there, message="later", cause=(value,), steps=(Step(here, "because"),))
+    slow = Obligation("w", here, severity=Severity.PERFORMANCE, message="slow")
+    kept, other = distinct([first, same, slow, later])
+    assert [(one.span, one.text) for one in kept.steps] == [(there, "later"), (here, "because"), (here, "same")]
+    assert other is slow

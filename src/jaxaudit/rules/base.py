@@ -110,6 +110,8 @@ class Obligation:
     """The weakest fact that it rests on."""
     subject: Subject = Subject()
     """What it is about, for the policy on intent."""
+    cause: tuple[Value, ...] = ()
+    """The values that are handled wrongly: findings that share one of them are one mistake."""
     front_end: str = ""
     """Which front end saw it; the session fills it in."""
 

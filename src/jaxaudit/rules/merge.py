@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from jaxaudit.rules.base import Obligation, Severity, Verdict
+from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.spans import Span
 
 _VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
@@ -24,15 +24,40 @@ def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
         key = (one.rule, one.span, one.front_end)
         known = worst.get(key)
         worst[key] = one if known is None else _worse(known, one)
-    violated = [one for one in worst.values() if one.verdict is Verdict.VIOLATED]
-    special = {one.span for one in violated if one.rule not in _GENERAL}
-    same = {id(one) for one in violated if one.rule in _GENERAL and one.span in special}
-    kept = (one for one in worst.values() if id(one) not in same)
-    return sorted(kept, key=lambda one: (one.span, one.rule))
+    return sorted(worst.values(), key=lambda one: (one.span, one.rule))
 
 
-_GENERAL = frozenset(("value-never-read",))
-"""Rules that say nothing more of a place where another one says what is wrong: one mistake is one finding."""
+def distinct(obligations: Sequence[Obligation]) -> list[Obligation]:
+    """Keep one finding for each mistake: the worst and first, with what others say of it among its steps.
+
+    Two findings are of one mistake where they are at one place, or name a value that is handled wrongly in both.
+    """
+    found: dict[object, Obligation] = {}
+    also: dict[int, list[Obligation]] = {}
+    for one in sorted((one for one in obligations if one.speaks), key=_rank):
+        # What only costs time is another matter than what is wrong.
+        costs = one.severity is Severity.PERFORMANCE
+        marks = [(costs, one.span), *((costs, value) for value in one.cause)]
+        known = next((found[mark] for mark in marks if mark in found), None)
+        if known is None:
+            found.update(dict.fromkeys(marks, one))
+        elif known.rule != one.rule:
+            also.setdefault(id(known), []).append(one)
+    same = {id(one) for others in also.values() for one in others}
+    return [_with_steps(one, also.get(id(one), ())) for one in obligations if id(one) not in same]
+
+
+_GENERAL = frozenset(("ignored-argument", "value-never-read"))
+"""Rules that only tell that something is not used: any other one says what is wrong with that."""
+
+
+def _rank(one: Obligation) -> tuple[int, Span, bool, int, str]:
+    return -_SEVERITIES.index(one.severity), one.span, one.rule in _GENERAL, -len(one.steps), one.rule
+
+
+def _with_steps(one: Obligation, others: Sequence[Obligation]) -> Obligation:
+    further = (step for other in others for step in (Step(other.span, other.message), *other.steps))
+    return replace(one, steps=tuple(dict.fromkeys((*one.steps, *further)))) if others else one
 
 
 def combine(merged: Sequence[Obligation]) -> list[Obligation]:

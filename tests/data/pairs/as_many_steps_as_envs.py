@@ -30,7 +30,7 @@ def make_update(cfg):
         k_roll, k_perm = jax.random.split(key)
         obs, traj = collect(obs, k_roll)
         total = cfg.num_envs * cfg.num_steps
-        flat = jax.tree.map(lambda x: x.reshape((total,) + x.shape[2:]), traj)  #! axis-conflict, reshape-mixes-axes
+        flat = jax.tree.map(lambda x: x.reshape((total,) + x.shape[2:]), traj)  #! axis-conflict
         perm = jax.random.permutation(k_perm, total)
         batches = jax.tree.map(lambda x: x[perm].reshape((cfg.num_minibatches, -1) + x.shape[1:]), flat)
 

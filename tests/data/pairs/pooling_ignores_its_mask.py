@@ -6,7 +6,7 @@ import jax.numpy as jnp
 MAX_LEN, FEATS, CLASSES = 10, 5, 3
 
 
-def masked_mean(x, mask):  #! ignored-argument, unused-mask
+def masked_mean(x, mask):  #! unused-mask
     """Mean over time of (batch, time, feat), over valid steps only."""
     return jnp.sum(x * mask[..., None], axis=1) / jnp.maximum(mask.sum(axis=1, keepdims=True), 1)  #~ return jnp.mean(x, axis=1)
 

@@ -15,7 +15,7 @@ def merge(train, frozen):
 
 def none_to_zero(grads, params):
     pick = lambda g, p: jnp.zeros_like(p) if g is None else g
-    return jax.tree_util.tree_map(pick, grads, params, is_leaf=lambda g: g is None)  #~ return jax.tree_util.tree_map(pick, grads, params)  #! none-leaf, tree-structure-mismatch
+    return jax.tree_util.tree_map(pick, grads, params, is_leaf=lambda g: g is None)  #~ return jax.tree_util.tree_map(pick, grads, params)  #! none-leaf
 
 
 def loss(params, x):

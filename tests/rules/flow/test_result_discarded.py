@@ -7,7 +7,7 @@ PROGRAMS = {
     "a split whose result is dropped": """
         def noise(rng, x):
             y = x + jax.random.uniform(rng, (3,))
-            jax.random.split(rng, 3)  #! result-discarded #? key-reused
+            jax.random.split(rng, 3)  #! result-discarded
             return y
         """,
     "a check outside of compiled code": """

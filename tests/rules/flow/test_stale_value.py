@@ -48,7 +48,7 @@ PROGRAMS = {
             def step(h, x):
                 new_h = jnp.tanh(h @ w + x)  #! stale-value
                 return h, h @ w
-            return jax.lax.scan(step, jnp.zeros(4), xs)  #! carry-never-changes
+            return jax.lax.scan(step, jnp.zeros(4), xs)
         """,
     "running averages that never move": """
         import flax.linen as nn

@@ -331,7 +331,10 @@ def rows_behind(terms: Iterable[Term]) -> dict[Op, set[Constant | None]]:
 
 def is_single(term: Term) -> bool:
     """Whether a term is one key for sure, not an array of keys."""
-    return isinstance(term, (Seed, Fold)) or (isinstance(term, Row) and isinstance(term.base, Split))
+    if isinstance(term, Row | Each) and isinstance(term.base, Split):
+        # The rows of what a shape was asked for are arrays of keys themselves.
+        return not isinstance(term.base.tag[-1].arguments.get("num"), tuple)
+    return isinstance(term, Seed | Fold)
 
 
 def alternatives(terms: Terms, term: Term) -> tuple[Term, ...]:

@@ -249,4 +249,5 @@ def _finding(lost: Lost, surely: bool | None) -> Obligation:
             Step(read, f"`{variable}` is read here, unchanged"),
         ),
         suggestion=f"bind the result to `{variable}`, or name it `_` if it is not wanted",
+        cause=lost.old,
     )

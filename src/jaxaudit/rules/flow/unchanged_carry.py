@@ -119,4 +119,5 @@ def _finding(note: Op, made: Op, param: Value) -> Obligation:
         expected=f"`{name}` goes into the next turn in its place",
         steps=(Step(made.span, f"`{name}` depends on the loop's `{param.name}` and has its shape"),),
         suggestion=f"hand `{name}` on, or name it `_` if it is not wanted",
+        cause=(param,),
     )

@@ -77,7 +77,8 @@ class GradientAppliedElsewhere(Rule):
         flow = facts.flow
         for op in program.calling(*APPLIES):
             changed = op.arguments.get("params", op.arguments.get("model"))
-            yield from _judge(Applied(op, _updates(flow, op.arguments.get("updates")), changed), flow)
+            found = list(_judge(Applied(op, _updates(flow, op.arguments.get("updates")), changed), flow))
+            yield from found or [unknown(self.name, op.span, "from what gradient the updates are made is not known")]
         for call in by_hand(program, flow):
             yield from _judge(call, flow)
 

@@ -139,14 +139,15 @@ def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
     base = op.arguments.get("base")
     maker = facts.flow.maker(base) if isinstance(base, Value) else None
     kind = maker.kind if maker is not None and maker.name == "py.container" else ""
-    if kind not in _PYTHON or hasattr(_PYTHON[kind], op.label):
+    if maker is None or kind not in _PYTHON or hasattr(_PYTHON[kind], op.label):
         return
     message = f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`"
     if op.guarded:
         yield unknown(ArithmeticOnList.name, op.span, f"{message}, but that may be caught")
     else:
         current = f"a {kind} of Python is asked for what it does not have"
-        yield replace(_refused(op, message), current=current, expected="an object that has it")
+        refused = _refused(op, message)
+        yield replace(refused, current=current, expected="an object that has it", cause=maker.operands)
 
 
 def _refuses(function: str, other: Argument, values: PythonValues) -> bool:
@@ -167,6 +168,7 @@ def _refused(op: Op, message: str) -> Obligation:
         raises=Raises.TRACING,
         expected="the arithmetic of arrays",
         suggestion="make an array of the list: `jnp.array(values)`",
+        cause=op.operands,
     )
 
 

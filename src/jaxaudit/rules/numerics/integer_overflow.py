@@ -238,4 +238,5 @@ def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation
         suggestion="convert to a wider or a floating type before the arithmetic: `.astype(jnp.int32)`"
         if dtype in SMALL
         else "use floating point, or smaller factors",
+        cause=op.results,
     )

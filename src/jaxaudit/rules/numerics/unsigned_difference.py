@@ -88,6 +88,7 @@ def _judge(op: Op, dtype: str, readers: Iterable[Op]) -> Obligation:
         expected="a difference with its sign",
         steps=(Step(op.span, f"the difference is `{dtype}`"),) if certain else (),
         suggestion="convert to a signed type first: `x.astype(jnp.int32)`",
+        cause=op.results,
     )
 
 

@@ -9,7 +9,8 @@ from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
 from jaxaudit.analyses.keys.conflicts import Conflict, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split, is_opaque
 from jaxaudit.analyses.paths import Places
-from jaxaudit.ir import Program
+from jaxaudit.ir import Program, Value
+from jaxaudit.ir.ops import SELECTED
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
@@ -257,7 +258,15 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict) -> Obligation:
         steps=steps(*way_to(keys, first), (first.spot.span, "first used here"), *way_to(keys, use)),
         suggestion=_suggestion(name, where),
         subject=Subject(uses=(first, use), about="numbers"),
+        cause=tuple(_taken_apart(keys, use)),
     )
+
+
+def _taken_apart(keys: KeyFacts, use: Use) -> Iterator[Value]:
+    """Return what the key of a use is a part of."""
+    makers = (keys.places.maker.get(one.value) for one in use.chain if one.value is not None)
+    bases = (op.argument("iterable", "base") for op in makers if op is not None and op.name in SELECTED)
+    return (base for base in bases if isinstance(base, Value))
 
 
 def _blame(scope: Scope, conflict: Conflict, places: Places) -> Span:

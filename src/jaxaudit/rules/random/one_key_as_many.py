@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts
-from jaxaudit.analyses.keys.terms import Split
+from jaxaudit.analyses.keys.terms import Part, Split, Term, is_single
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
 
 _SPENT = ("key.draw", "key.split", "key.fold_in")
 
@@ -35,7 +35,8 @@ class OneKeyAsMany(Rule):
             x = layer(x, key=k)
 
     ## When it cannot tell
-    Of what is taken apart and never used as one key, nothing is said.
+    Where nothing in sight says whether what is taken apart is one key or several. Of values that nothing uses as keys,
+    nothing is said.
     """
 
     summary = "A single random key is looped over or unpacked, as if it were an array of keys."
@@ -75,21 +76,42 @@ class OneKeyAsMany(Rule):
 
 
 def _judge(op: Op, base: Value, keys: KeyFacts) -> Iterator[Obligation]:
-    if isinstance(keys.term(base), Split):
-        yield proved(OneKeyAsMany.name, op.span, f"{named(base, 'what is taken apart')} is what `split` gives")
-        return
-    readers = (one for one in keys.facts.flow.readers.get(base, ()) if one.arguments.get("key") is base)
-    spent = next((one for one in readers if one.name in _SPENT and keys.places.both_happen(one, op)), None)
-    if spent is None:
-        return
-    name = named(base, "this value")
-    yield Obligation(
+    term, name = keys.term(base), named(base, "what is taken apart")
+    drawn = any(one for part in op.results for one in _spending(part, keys))
+    spent = next((one for one in _spending(base, keys) if keys.places.both_happen(one, op)), None)
+    if _is_array(term):
+        yield proved(OneKeyAsMany.name, op.span, f"{name} holds the keys that `split` gives")
+    elif op.listed:
+        reason = f"{name} is a list or an iterator, and its items are the keys"
+        yield from [proved(OneKeyAsMany.name, op.span, reason)] if drawn else ()
+    elif spent is not None or (drawn and is_single(term)):
+        yield _finding(op, base, name, spent)
+    elif drawn:
+        yield unknown(OneKeyAsMany.name, op.span, f"whether {name} is one key or several is not known")
+    elif is_single(term):
+        yield unknown(OneKeyAsMany.name, op.span, f"{name} is one key, and what becomes of its parts is not known")
+
+
+def _spending(key: Value, keys: KeyFacts) -> Iterator[Op]:
+    """Return the ops that use a value as one key."""
+    readers = keys.facts.flow.readers.get(key, ())
+    return (one for one in readers if one.name in _SPENT and one.arguments.get("key") is key)
+
+
+def _is_array(term: Term) -> bool:
+    """Whether a term is an array of keys for sure: what one split made, or a stretch of it."""
+    return isinstance(term, Split) or (isinstance(term, Part) and _is_array(term.base))
+
+
+def _finding(op: Op, base: Value, name: str, spent: Op | None) -> Obligation:
+    return Obligation(
         OneKeyAsMany.name,
         op.span,
         message=f"{name} is one key, and here it is taken apart",
         current="the parts of a raw key are the words of its data, and a typed key raises TypeError",
         raises=Raises.TRACING,
         expected="the keys that `split` gave",
-        steps=(Step(spent.span, f"{name} is used as one key here"),),
+        steps=() if spent is None else (Step(spent.span, f"{name} is used as one key here"),),
         suggestion="take the result of `jax.random.split` apart",
+        cause=(base,),
     )

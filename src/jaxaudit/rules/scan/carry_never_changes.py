@@ -91,7 +91,7 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
         elif (start := _equal_numbers(one, facts)) is None:
             yield unknown(rule, loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
         else:
-            yield _finding(loop, name, start, reader)
+            yield _finding(loop, one, name, start, reader)
 
 
 def _equal_numbers(one: Carried, facts: Facts) -> str | None:
@@ -109,7 +109,7 @@ def _calculating(loop: Loop, one: Carried, flow: Flow) -> Op | None:
     return next((op for op in readers if op.name.startswith("array.") and op.name not in NOTES), None)
 
 
-def _finding(loop: Loop, name: str, start: str, reader: Op) -> Obligation:
+def _finding(loop: Loop, one: Carried, name: str, start: str, reader: Op) -> Obligation:
     handed_on = next((op for op in reversed(loop.body.ops) if op.name == "py.return"), None)
     steps = (Step(reader.span, f"{name} is calculated with here"),)
     if handed_on is not None:
@@ -122,4 +122,5 @@ def _finding(loop: Loop, name: str, start: str, reader: Op) -> Obligation:
         expected=f"each turn hands on a new value of {name}",
         steps=steps,
         suggestion=f"hand on what the turn computes for {name}, or leave it out of the state",
+        cause=(one.param,),
     )

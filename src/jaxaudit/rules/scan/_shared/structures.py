@@ -39,6 +39,7 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
             expected="the body hands on what it was given, part by part",
             steps=(Step(op.regions[-1].span, "this body hands on another structure"),),
             suggestion="return the carry first, with all its parts in their order",
+            cause=op.results,
         )
     )
 
@@ -87,6 +88,7 @@ def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
                 raises=Raises.TRACING,
                 expected="every branch gives the same containers, part by part",
                 suggestion="return the same structure from every branch",
+                cause=op.results,
             )
     return None
 
