@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from jaxaudit.ir import Value
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.spans import Span
 
@@ -32,12 +33,12 @@ def distinct(obligations: Sequence[Obligation]) -> list[Obligation]:
 
     Two findings are of one mistake where they are at one place, or name a value that is handled wrongly in both.
     """
-    found: dict[object, Obligation] = {}
+    found: dict[tuple[bool, Span | Value], Obligation] = {}
     also: dict[int, list[Obligation]] = {}
     for one in sorted((one for one in obligations if one.speaks), key=_rank):
         # What only costs time is another matter than what is wrong.
         costs = one.severity is Severity.PERFORMANCE
-        marks = [(costs, one.span), *((costs, value) for value in one.cause)]
+        marks: list[tuple[bool, Span | Value]] = [(costs, place) for place in (one.span, *one.cause)]
         known = next((found[mark] for mark in marks if mark in found), None)
         if known is None:
             found.update(dict.fromkeys(marks, one))
