@@ -7,7 +7,7 @@ it stands elsewhere in the same operand, or a `vmap` or `scan` took another axis
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, Side, meetings, taken_sides, written
@@ -16,7 +16,7 @@ from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
 from jaxaudit.analyses.paths import Places
-from jaxaudit.analyses.queries import last
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import place_of
@@ -67,7 +67,7 @@ class Judge:
         """Return the conflict that a meeting is; None where the axes may be one thing."""
         names = contradiction(meeting.left.dim.labels, meeting.right.dim.labels)
         if names is None:
-            return None
+            return self._unnamed(meeting)
         for left, right in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
             for look in (self._elsewhere, self._left_behind, self._taken_away, self._reduced_away):
                 found = look(meeting, left, right, names)
@@ -88,6 +88,15 @@ class Judge:
             cause = Cause.PLACED if placed and any(_makers("vmap", dim.labels)) else Cause.MISPLACED
             return Conflict(meeting, cause, *names, meeting.op, astray, fitting)
         return None
+
+    def _unnamed(self, meeting: Meeting) -> Conflict | None:
+        """A named axis is broadcast along one that a loop or map made, beside the axis that has its name."""
+        low, high = sorted((meeting.left, meeting.right), key=lambda side: len(side.dims))
+        made = next((label for label in high.dim.labels if label.kind in ("scan", "vmap")), None)
+        name = next(named(low.dim.labels), None)
+        if made is None or name is None or any(named(high.dim.labels)) or len(low.dims) != 1 < len(high.dims):
+            return None
+        return self._elsewhere(meeting, high, low, (name, replace(made, name=f"what {made.kind} made")))
 
     def _left_behind(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
         """The op that made this axis took it off an array that has the fitting one as well."""
@@ -110,38 +119,38 @@ class Judge:
 
     def _reduced_away(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
         """The axis is what a reduction left of an array that had the fitting one as well."""
-        op = self._reduction(astray.value)
-        axes = None if op is None else axes_in(op.arguments.get("axis"))
-        if op is None or axes is None or meeting.how != "elementwise" or len(axes) != 1:
-            return None
-        for context in self.shapes.contexts(op):
-            dims = context.of(op.operands[0]).dims
-            place = None if dims is None else place_of(axes[0], len(dims))
-            if dims is None or place is None or len(dims) != 2:
-                continue
-            if related(dims[place].labels, other.dim.labels) and related(dims[1 - place].labels, astray.dim.labels):
-                outer = nested(self.places, dims[1 - place].labels, dims[place].labels)
-                cause = Cause.REDUCED if outer is None else Cause.NESTED
-                return Conflict(meeting, cause, *names, outer or op, astray, (op.operands[0], place))
+        for op in self._reductions(astray) if meeting.how in ("elementwise", "contracted") else ():
+            for context in self.shapes.contexts(op):
+                found = _reduced(op, context, astray.dim, other.dim)
+                if found is not None:
+                    left, taken = found
+                    dims = context.of(op.operands[0]).dims or ()
+                    outer = nested(self.places, dims[left].labels, dims[taken].labels)
+                    cause = Cause.REDUCED if outer is None else Cause.NESTED
+                    return Conflict(meeting, cause, *names, outer or op, astray, (op.operands[0], taken))
         return None
 
-    def _reduction(self, value: Value) -> Op | None:
-        """Return the reduction that a value is the result of, behind calls, functions of one array and as an index."""
-        op = self.places.maker.get(last(value, self._same_axis))
-        return op if op is not None and op.name in _REDUCING and op.operands else None
+    def _reductions(self, astray: Side) -> list[Op]:
+        """Return the reductions that an axis has come through, the last one first."""
+        ways = walk((astray.value,), lambda value: self._same_axis(value, astray.dim.labels))
+        made = (self.places.maker.get(value) for value in ways)
+        return [op for op in made if op is not None and op.name in _REDUCING and op.operands]
 
-    def _same_axis(self, value: Value) -> Value | None:
-        """Return the value that another one has its axis from."""
+    def _same_axis(self, value: Value, labels: Labels) -> tuple[Value, ...]:
+        """Return the value that another one has an axis from."""
         op = self.places.maker.get(value)
-        if op is None or not op.operands or op.name in _REDUCING:
-            return None
+        if op is None or not op.operands:
+            return ()
         if op.name == "py.call" and len(op.results) == len(op.regions[0].results):
-            return op.regions[0].results[op.results.index(value)]
+            return (op.regions[0].results[op.results.index(value)],)
         index = op.arguments.get("index") if op.name == "py.item" else None
         if isinstance(index, Value):
             # The rows that an array of indices chooses stand where the indices stood.
-            return index
-        return op.operands[0] if op.name in ("array.map", "array.convert") and len(op.operands) == 1 else None
+            return (index,)
+        if op.name in _REDUCING:
+            return op.operands[:1]
+        having = [one for one in op.operands if any(related(dim.labels, labels) for dim in self.shapes.of(one).dims or ())]
+        return tuple(having) if op.name in ("array.map", "array.convert") and len(having) == 1 else ()
 
     def _around(self, op: Op) -> Iterator[Op]:
         """Return the maps and scans that an op stands in, from the inside out."""
@@ -180,6 +189,18 @@ def _untaken(op: Op, context: Context, taken: Dim, wanted: Dim) -> tuple[Value, 
     return None
 
 
+def _reduced(op: Op, context: Context, left: Dim, wanted: Dim) -> tuple[int, int] | None:
+    """Return the place of an axis that a reduction leaves, and that of the wanted one that it takes away."""
+    dims, axes = context.of(op.operands[0]).dims, axes_in(op.arguments.get("axis"))
+    if dims is None or axes is None:
+        return None
+    taken = [place for axis in axes if (place := place_of(axis, len(dims))) is not None]
+    fitting = next((place for place in taken if related(dims[place].labels, wanted.labels)), None)
+    kept = (place for place, dim in enumerate(dims) if place not in taken and related(dim.labels, left.labels))
+    there = next(kept, None)
+    return None if fitting is None or there is None else (there, fitting)
+
+
 def _meets_again(meeting: Meeting, astray: Side, place: int) -> bool:
     """Whether the axis that would have fitted meets its own kind in the same op already."""
     if meeting.how != "elementwise":
@@ -205,9 +226,11 @@ def is_named(meeting: Meeting) -> bool:
 
 
 def met(op: Op, shapes: Shapes) -> Iterator[Meeting]:
-    """Return every meeting of named axes in an op, in every context."""
+    """Return every meeting of axes in an op of which one has a name, in every context."""
     for context in shapes.contexts(op):
-        yield from filter(is_named, meetings(op, context))
+        for meeting in meetings(op, context):
+            if any(any(named(side.dim.labels)) for side in (meeting.left, meeting.right)):
+                yield meeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +261,7 @@ def axes_of(facts: Facts) -> Axes:
         meetings = (written(places, meeting) for meeting in met(op, shapes))
         found = [(meeting, judge.judge(meeting)) for meeting in meetings]
         conflicts.extend(conflict for _, conflict in found if conflict is not None)
-        if found and all(conflict is None for _, conflict in found):
-            agreed[op] = found[0][0]
+        compared = [meeting for meeting, _ in found if is_named(meeting)]
+        if compared and all(conflict is None for _, conflict in found):
+            agreed[op] = compared[0]
     return Axes(agreed, conflicts, threads_of(program, shapes), places)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, meetings
 from jaxaudit.analyses.dims import Dim
@@ -40,22 +41,22 @@ def mixed_orders(program: Program, shapes: Shapes) -> Iterator[tuple[Meeting, Mi
     for op in program.named(*MEETING) if shapes.look is None else ():
         for context in shapes.contexts(op):
             for meeting in meetings(op, context) if _may_mix(op, context) else ():
-                left, right = _flat(meeting.left.dim), _flat(meeting.right.dim)
-                order = None if left is None or right is None else _order(left.factors, right.factors)
-                if left is not None and right is not None and order is not None:
-                    straight = order == sorted(order)
-                    yield meeting, None if straight else Mixed(meeting, left, right)
+                pairs = product(_flat(meeting.left.dim), _flat(meeting.right.dim))
+                orders = [(order, pair) for pair in pairs if (order := _order(*(one.factors for one in pair)))]
+                crossed = [Mixed(meeting, *pair) for order, pair in orders if order != sorted(order)]
+                if orders:
+                    yield meeting, crossed[0] if len(crossed) == len(orders) else None
 
 
 def _may_mix(op: Op, context: Context) -> bool:
     """Whether two operands have flat axes at all."""
     dims = (context.of(value).dims for value in op.operands)
-    return sum(any(dim.labels and _flat(dim) is not None for dim in known or ()) for known in dims) > 1
+    return sum(any(dim.labels and _flat(dim) for dim in known or ()) for known in dims) > 1
 
 
-def _flat(dim: Dim) -> Label | None:
-    found = [label for label in dim.labels if label.kind in _FLAT]
-    return found[0] if len(found) == 1 else None
+def _flat(dim: Dim) -> list[Label]:
+    """Return how a flat axis was made; it has several such labels once rows have met that were flattened alike."""
+    return [label for label in dim.labels if label.kind in _FLAT]
 
 
 def _order(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> list[int] | None:

@@ -77,6 +77,10 @@ class BatchTimeMix(Rule):
     invalid = (
         Example(_PROGRAM.format(targets="returns.reshape(-1)  #!", shape="ENVS, STEPS"), "batch-major targets"),
         Example(_SHUFFLED.format(weights="advantages.T.reshape(-1)  #!"), "transposed before it is flattened"),
+        Example(
+            "from einops import rearrange\n" + _SHUFFLED.format(weights="rearrange(advantages, 't n -> (n t)')  #!"),
+            "in the order of a pattern",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

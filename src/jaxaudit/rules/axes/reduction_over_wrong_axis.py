@@ -83,6 +83,16 @@ class ReductionOverWrongAxis(Rule):
             "accuracy(jnp.ones((BATCH, CLASSES)), jnp.ones((BATCH,)))\n",
             "the best example of each class",
         ),
+        Example(
+            "MEMBERS, BATCH = 8, 8\n\ndef bonus(guesses):\n    return guesses.std(axis=0).mean(axis=-1)  #!\n\n"
+            "reward = jnp.ones(BATCH) + 0.5 * bonus(jnp.ones((BATCH, MEMBERS, 5)))\n",
+            "followed by another reduction",
+        ),
+        Example(
+            "POINTS, WIDTH = 8, 8\n\ndef head(h, w):\n    return h.max(axis=1) @ w  #!\n\n"
+            "head(jnp.ones((POINTS, WIDTH)), jnp.ones((WIDTH, 3)))\n",
+            "the layer behind it was made for what is gone",
+        ),
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.meetings import Side, taken_sides
@@ -10,7 +10,7 @@ from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import reached, walk
+from jaxaudit.analyses.queries import behind, operands_of, reached, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
@@ -72,6 +72,11 @@ class BatchedArgumentBroadcast(Rule):
     )
     invalid = (
         Example(_PROGRAM.format(axis=None, mark="  #!"), "every prediction against all targets"),
+        Example(
+            "\n\ndef gap(w, x):\n    return jnp.dot(w, x) - 1.0\n"
+            + _PROGRAM.format(axis=None, mark="  #!").replace("(jnp.dot(w, x) - y) ** 2", "y * gap(w, x)"),
+            "computed in a function of its own",
+        ),
         Example(
             """
             def error(w, x, y):
@@ -155,19 +160,15 @@ def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
         others = [value for value in op.operands if value is not region.params[one.position]]
         if op.name == "array.map" and len(others) == 1 and others[0] in computed:
             inner = shapes.of(others[0]).dims
-            if inner is not None and len(inner) < len(one.dims) and _is_made(others[0], mapped, flow):
+            if inner is not None and len(inner) < len(one.dims) and _is_made(others[0], region.params, mapped, flow):
                 return op
     return None
 
 
-def _is_made(value: Value, mapped: list[Value], flow: Flow) -> bool:
+def _is_made(value: Value, params: Sequence[Value], mapped: list[Value], flow: Flow) -> bool:
     """Whether a value is computed of an element and something else, as a prediction is."""
-
-    def before(one: Value) -> tuple[Value, ...]:
-        op = flow.maker(one)
-        return () if op is None else op.operands
-
-    given = (before(one) for one in walk((value,), before))
+    ways = walk((value,), lambda one: () if one in params else behind(flow, one))
+    given = (operands_of(flow, one) for one in ways if one not in params)
     return any(len(operands) > 1 and not set(operands) <= set(mapped) for operands in given)
 
 

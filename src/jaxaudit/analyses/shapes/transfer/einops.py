@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, product
 from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.regroup import expanded
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, integer, sequence
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
@@ -134,4 +135,7 @@ def _joined(axis: Axis, sizes: dict[str, Dim], look: Look) -> Dim:
         parts.append(sizes[name] if name in sizes else new.labelled(_noted(name, look)))
     if not parts:
         return ONE
-    return parts[0] if len(parts) == 1 else product(parts)
+    if len(parts) == 1:
+        return parts[0]
+    # What a pattern puts together it names: the order of these axes is known, whatever their sizes.
+    return product(parts).labelled(frozenset((Label("product", op=look.op, factors=expanded(parts)),)))

@@ -88,10 +88,12 @@ def _without(look: Look, scores: str, axis: str) -> ShapeFact:
 
 def _per_label(look: Look, scores: str, labels: str, axis: str) -> ShapeFact:
     """The same where the labels have an index for each example."""
-    each = look.fact(labels).dims
+    each, rows = look.fact(labels).dims, _without(look, scores, axis).dims
     if each is None or look.raw(axis) not in (None, -1):
         return _without(look, scores, axis)
-    return array(each, look.fact(scores).dtype)
+    # Scores and labels go row by row: what is known of an axis of the one holds for the other.
+    met = each if rows is None or len(rows) != len(each) else broadcast([each, rows])[0] or each
+    return array(met, look.fact(scores).dtype)
 
 
 def _specified(look: Look, shape: str, dtype: str) -> ShapeFact:

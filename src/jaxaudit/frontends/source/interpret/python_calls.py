@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import find_in_class
-from jaxaudit.frontends.source.interpret import attributes, unrolled
+from jaxaudit.frontends.source.interpret import attributes, expressions, unrolled
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
@@ -293,6 +295,14 @@ def _extreme(function: Callable[..., object]) -> Handler:
     return extreme
 
 
+def _sum(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return `sum((a, b, c))`, which is `a + b + c`."""
+    items = known_items(it, given.positional[0]) if len(given.positional) == 1 and not given.keywords else None
+    if not items or len(items) > 16:
+        return None
+    return reduce(lambda total, item: expressions.apply_binary(it, ast.Add(), total, item, span), items)
+
+
 def _slice(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     parts = given.positional
     if len(parts) == 1:
@@ -381,6 +391,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.abs": _absolute,
     "builtins.max": _extreme(max),
     "builtins.min": _extreme(min),
+    "builtins.sum": _sum,
     "builtins.slice": _slice,
     "builtins.property": _property,
     "builtins.map": _map,
