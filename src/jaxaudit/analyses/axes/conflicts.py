@@ -149,8 +149,9 @@ class Judge:
             return (index,)
         if op.name in _REDUCING:
             return op.operands[:1]
-        having = [one for one in op.operands if any(related(dim.labels, labels) for dim in self.shapes.of(one).dims or ())]
-        return tuple(having) if op.name in ("array.map", "array.convert") and len(having) == 1 else ()
+        known = {one: self.shapes.of(one).dims or () for one in op.operands}
+        having = tuple(one for one, dims in known.items() if any(related(dim.labels, labels) for dim in dims))
+        return having if op.name in ("array.map", "array.convert") and len(having) == 1 else ()
 
     def _around(self, op: Op) -> Iterator[Op]:
         """Return the maps and scans that an op stands in, from the inside out."""

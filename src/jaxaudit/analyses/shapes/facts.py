@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, variable
+from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, differ, either, variable
 from jaxaudit.analyses.labels import Label
 from jaxaudit.ir import ArrayType, Value
 from jaxaudit.ir.record import record
@@ -44,7 +44,7 @@ class ShapeFact:
     """The leaves of a container that is seen as one value, in order."""
     layer: Layer | None = None
     """A layer of a neural network library."""
-    outline: Atom | None = None
+    outline: Outline | None = None
     """What has the same shape, where even the rank is unknown: `jnp.tanh(x)` has the shape of `x`."""
 
     @property
@@ -63,6 +63,42 @@ class ShapeFact:
         if self.dims is not None:
             return f"{self.dtype or '?'}[{', '.join(map(shown, self.dims))}]"
         return f"({', '.join(map(str, self.items))})" if self.items is not None else "unknown"
+
+
+@record
+class Outline:
+    """The shape of something of unknown rank, or of a part of it: `x[1:]` has the axes of `x`, the first shorter."""
+
+    whole: Atom
+    axes: tuple[Dim | None, ...] = ()
+    """The sizes of its first axes where they are others than those of the whole, None for those that an index took."""
+
+    def size(self, at: int) -> Dim | None:
+        """Return the size of one axis of the whole; None where it is gone."""
+        return self.axes[at] if at < len(self.axes) else self.whole_size(at)
+
+    def whole_size(self, at: int) -> Dim:
+        """Return the size that an axis of the whole has."""
+        return variable(f"{self.whole.text}.shape[{at}]", "size", self.whole.born)
+
+    def cut(self, axes: Iterable[Dim | None]) -> Outline:
+        """Return the outline of a part with these first axes."""
+        left = list(axes)
+        while left and left[-1] == self.whole_size(len(left) - 1):
+            left.pop()
+        return Outline(self.whole, tuple(left))
+
+    def differs(self, other: Outline) -> bool:
+        """Whether two parts of one whole have as many axes, but one surely has another size."""
+        count = max(len(self.axes), len(other.axes))
+        pairs = [(self.size(at), other.size(at)) for at in range(count)] if self.whole == other.whole else []
+        same_axes = all((one is None) is (two is None) for one, two in pairs)
+        return same_axes and any(one is not None and two is not None and differ(one, two) for one, two in pairs)
+
+    def __str__(self) -> str:
+        count = max(1, len(self.axes))
+        sizes = [size for at in range(count) if (size := self.size(at)) is not None]
+        return f"({', '.join(map(shown, sizes))}, ...)"
 
 
 @record
@@ -90,19 +126,21 @@ class Layer:
 NOTHING = ShapeFact()
 
 
-def array(dims: Dims | None, dtype: str | None = None, *, weak: bool = False, outline: Atom | None = None) -> ShapeFact:
+def array(
+    dims: Dims | None, dtype: str | None = None, *, weak: bool = False, outline: Outline | None = None
+) -> ShapeFact:
     """Return the fact of an array."""
     return ShapeFact(dims, dtype, weak and dtype is not None, outline=outline if dims is None else None)
 
 
-def outline_of(fact: ShapeFact) -> Atom | None:
+def outline_of(fact: ShapeFact) -> Outline | None:
     """Return what stands for the shape of a value of unknown rank."""
     if fact.dims is not None or fact.outline is not None or not fact.symbol:
         return fact.outline
-    return Atom(fact.symbol, None, "number", fact.born)
+    return Outline(Atom(fact.symbol, None, "number", fact.born))
 
 
-def common_outline(facts: Iterable[ShapeFact]) -> Atom | None:
+def common_outline(facts: Iterable[ShapeFact]) -> Outline | None:
     """Return what stands for the shape of all of some values but numbers, where it is one shape of unknown rank."""
     outlines = {outline_of(fact) for fact in facts if fact.dims != ()}
     return outlines.pop() if len(outlines) == 1 else None
@@ -212,7 +250,8 @@ def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
     if fact.symbol:
         yield Atom(fact.symbol, None, "number", fact.born)
     if fact.outline is not None:
-        yield fact.outline
+        yield fact.outline.whole
+        yield from (atom for dim in fact.outline.axes if dim is not None for atom in dim.atoms())
 
 
 def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
@@ -233,7 +272,7 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
     if fact.layer is not None:
         known = tuple((name, forget(given, stays)) for name, given in fact.layer.given)
         return ShapeFact(layer=replace(fact.layer, given=known))
-    if fact.outline is not None and stays(fact.outline):
+    if fact.outline is not None and all(map(stays, atoms_of(ShapeFact(outline=fact.outline)))):
         return ShapeFact(outline=fact.outline)
     length = None if fact.length is None else kept(fact.length)
     return replace(fact, each=forget(fact.each, stays), length=length) if fact.each is not None else NOTHING

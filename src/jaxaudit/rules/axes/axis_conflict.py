@@ -56,7 +56,7 @@ class AxisConflict(Rule):
 
     ## nothing known to clash
     def f(x, y):
-        return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3)
+        return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3), x[:, 0] * x[:, 1], x[1:] + x
     """
     invalid = """
     ## known sizes
@@ -70,6 +70,10 @@ class AxisConflict(Rule):
     def f(x):
         rows, columns = x.shape
         return x[1:] + x  #!
+
+    ## whatever the rank
+    def f(x):
+        return jnp.exp(x[1:]) - x  #!
 
     ## a number that is sliced
     def f(x, n):

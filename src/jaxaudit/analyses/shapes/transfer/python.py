@@ -14,12 +14,13 @@ from jaxaudit.analyses.shapes.facts import (
     atoms_of,
     integer,
     join,
+    outline_of,
     sequence,
     truth,
 )
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
 from jaxaudit.analyses.shapes.mapped import without_axis
-from jaxaudit.analyses.shapes.transfer.index import index_array
+from jaxaudit.analyses.shapes.transfer.index import index_array, part_of
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument, Op, Value
 
@@ -64,6 +65,8 @@ def _item(look: Look) -> ShapeFact:
     if base.symbol and not isinstance(index, int | str | None):
         # Rules compare what an array is indexed by with its own shape, whatever its rank.
         look.of(index)
+        whole = outline_of(base)
+        return array(None, base.dtype, outline=None if whole is None else part_of(whole, index, look))
     return _of_object(base, index) if base.symbol and isinstance(index, int | str) else NOTHING
 
 
