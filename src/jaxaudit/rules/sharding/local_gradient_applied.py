@@ -1,0 +1,173 @@
+"""The rule `local-gradient-applied`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, made_as, own_results
+
+_PROGRAM = """
+import optax
+
+OPT = optax.adam(1e-3)
+
+
+def loss_fn(params, x):
+    return jnp.mean((x @ params) ** 2)
+
+
+def step(params, state, x):
+    loss, grads = jax.value_and_grad(loss_fn)(params, x)
+    {reduced} = jax.lax.pmean({reduced}, "device")
+    updates, state = OPT.update(grads, state){mark}
+    return optax.apply_updates(params, updates), state, loss
+
+
+train = jax.pmap(step, axis_name="device")
+"""
+
+
+class LocalGradientApplied(Rule):
+    """A gradient is applied that each device has of its own data alone, though the step reduces over the devices.
+
+    ## What it does
+    Where a function reduces a loss or a gradient over a named axis, every gradient that it applies has to be reduced
+    over that axis too.
+
+    ## Why is this bad?
+    Each device, or each mapped copy, then goes its own way: parameters that began equal drift apart, and the averaged
+    loss does not show it. What is saved in the end is one copy that has seen a part of the data.
+
+    ## Example
+        loss, grads = jax.value_and_grad(loss_fn)(params, x)
+        loss = jax.lax.pmean(loss, "device")
+        updates, state = optimizer.update(grads, state)
+
+    ## Use instead
+        loss, grads = jax.value_and_grad(loss_fn)(params, x)
+        loss, grads = jax.lax.pmean((loss, grads), "device")
+        updates, state = optimizer.update(grads, state)
+
+    ## When it cannot tell
+    When the loss is reduced inside the function that is differentiated, or the gradient was not followed. A step that
+    reduces nothing is not listed: its copies may be meant to learn apart.
+    """
+
+    summary = "A gradient of one device's data is applied, though the step reduces over the devices."
+
+    valid = (
+        Example(_PROGRAM.format(reduced="grads", mark=""), "reduced"),
+        Example(_PROGRAM.replace('    {reduced} = jax.lax.pmean({reduced}, "device")\n', "").format(mark=""), "apart"),
+    )
+    invalid = (Example(_PROGRAM.format(reduced="loss", mark="  #!"), "only the loss is reduced"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every gradient that is applied in a function that reduces over a named axis."""
+        if program.front_end != "source" or next(program.named("collective"), None) is None:
+            return
+        flow = facts.flow
+        steps = [_followed(flow, call) for call in applied(program, flow) if call.op.qualified not in APPLIES]
+        yield from (one for step in steps for one in _judged(step, steps, flow))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A gradient that is applied: the derivatives it comes from, and the reductions it came through."""
+
+    call: Applied
+    derivatives: tuple[Op, ...]
+    reductions: tuple[Op, ...]
+
+    @property
+    def axes(self) -> set[str]:
+        """The axes that the gradient is reduced over."""
+        return {name for op in self.reductions for name in _names(op.arguments.get("axis_name"))}
+
+
+def _names(argument: Argument) -> Iterator[str]:
+    if isinstance(argument, str):
+        yield argument
+    for part in argument if isinstance(argument, tuple) else ():
+        yield from _names(part)
+
+
+def _is_reduction(op: Op) -> bool:
+    return op.name == "collective" and op.function in SAME_ON_ALL_DEVICES
+
+
+def _followed(flow: Flow, call: Applied) -> _Step:
+    """Follow what is applied back to the derivative, through whatever changes it."""
+
+    def before(value: Value) -> Iterator[Value]:
+        made = made_as(flow, value)
+        op = flow.maker(made)
+        if made is not value:
+            yield made
+        elif op is not None and op.name != "grad":
+            yield from op.operands
+
+    makers = [op for value in walk(values_in(call.gradients), before) if (op := flow.maker(value)) is not None]
+    derivatives = dict.fromkeys(op for op in makers if op.name == "grad")
+    return _Step(call, tuple(derivatives), tuple(op for op in makers if _is_reduction(op)))
+
+
+def _judged(step: _Step, steps: list[_Step], flow: Flow) -> Iterator[Obligation]:
+    rule, span = LocalGradientApplied.name, step.call.op.span
+    function = flow.places.function_of(step.call.op)
+    witnesses = [op for one in steps for op in one.reductions if flow.places.function_of(one.call.op) is function]
+    witnesses += [op for derivative in step.derivatives for op in _of_loss(derivative, flow)]
+    missing = {name: op for op in witnesses for name in _names(op.arguments.get("axis_name")) if name not in step.axes}
+    if not step.derivatives or not witnesses:
+        return
+    if not missing:
+        yield proved(rule, span, "the gradient is reduced over every axis that its step reduces over")
+    elif any(map(_reduces_inside, step.derivatives)) or _binds_shards(step.call.op, flow):
+        yield unknown(rule, span, "whether the gradient is reduced already where it is taken is not known")
+    else:
+        yield _finding(step, *min(missing.items(), key=lambda item: item[0]))
+
+
+def _of_loss(derivative: Op, flow: Flow) -> Iterator[Op]:
+    """Return the reductions of what the function itself gives: its loss, and what it returns beside."""
+
+    def after(value: Value) -> Iterator[Value]:
+        ops = (op for op in flow.readers.get(value, ()) if not op.regions and not _is_reduction(op))
+        return (made for op in ops if op.name.startswith("array.") for made in op.results)
+
+    own = derivative.results[: own_results(derivative)]
+    return (op for value in walk(own, after) for op in flow.readers.get(value, ()) if _is_reduction(op))
+
+
+def _reduces_inside(derivative: Op) -> bool:
+    """Whether the function that is differentiated has a reduction of its own."""
+    regions = walk(derivative.regions, lambda region: (inner for op in region.ops for inner in op.regions))
+    return any(_is_reduction(op) for region in regions for op in region.ops)
+
+
+def _binds_shards(op: Op, flow: Flow) -> bool:
+    """Whether a `shard_map` is around: there JAX adds up the gradient of what all devices share by itself."""
+    holders = (holder for _, holder in flow.places.up(flow.places.region_of[op]))
+    return any(holder is not None and holder.name == "shard_map" for holder in holders)
+
+
+def _finding(step: _Step, axis: str, witness: Op) -> Obligation:
+    return Obligation(
+        LocalGradientApplied.name,
+        step.call.op.span,
+        message=f"the gradient that is applied here is not reduced over `{axis}`",
+        current=f"each copy along `{axis}` applies the gradient of its own data, and their parameters drift apart",
+        expected=f"the gradient is averaged over `{axis}` before it is applied, as `{witness.function}` does elsewhere",
+        steps=(
+            Step(step.derivatives[0].span, "the gradient is taken here, of the data of one copy"),
+            Step(witness.span, f"the same step reduces over `{axis}` here"),
+        ),
+        suggestion=f'`grads = jax.lax.pmean(grads, "{axis}")` before the update',
+    )
