@@ -8,9 +8,11 @@ from itertools import permutations
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting, nested
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+from jaxaudit.rules.vmap._shared.positions import Used, positions_used
 
 _PROGRAM = """from jax import vmap
 
@@ -27,12 +29,26 @@ predict(jnp.zeros(QUERIES), jnp.zeros(POINTS), jnp.zeros(POINTS))
 """
 
 
+_NEAREST = """
+from jax import vmap
+
+
+def nearest(queries, points):
+    far = vmap(vmap(lambda a, b: jnp.sum((a - b) ** 2), in_axes=({inner})), in_axes=({outer}))(queries, points)
+    return points[jnp.argmin(far, axis=1)]{mark}
+
+
+nearest(jnp.zeros((25, 2)), jnp.ones((25, 2)))
+"""
+
+
 class NestedVmapOrder(Rule):
     """Nested `vmap`s put their axes in another order than the one the result is used in.
 
     ## What it does
     The outer one of two nested `vmap`s gives the first axis of the result, the inner one the second. Where the result
     meets an array on one of these two axes, and it is the other one that has the array's name, the order is reported.
+    So are positions along one of the two, `jnp.argmin(cost, axis=1)`, that pick from what the other `vmap` goes over.
 
     ## Why is this bad?
     `vmap(vmap(k, (0, None)), (None, 0))(xs, ys)` has the points of `ys` first. A kernel matrix made so is the
@@ -45,20 +61,47 @@ class NestedVmapOrder(Rule):
         vmap(vmap(kernel, in_axes=(None, 0)), in_axes=(0, None))(queries, points) @ weights
 
     ## When it cannot tell
-    When the sizes of the two axes have no names.
+    When the sizes of the two axes have no names, and no positions along them are used.
     """
 
     summary = "Nested `vmap`s give the transpose of what is used."
-    needs = (Axes,)
+    needs = (Axes, Shapes)
 
-    valid = (Example(_PROGRAM.format(inner="None, 0", outer="0, None", mark=""), "queries first"),)
-    invalid = (Example(_PROGRAM.format(inner="0, None", outer="None, 0", mark="  #!"), "points first"),)
+    valid = (
+        Example(_PROGRAM.format(inner="None, 0", outer="0, None", mark=""), "queries first"),
+        Example(_NEAREST.format(inner="None, 0", outer="0, None", mark=""), "the nearest point of each query"),
+    )
+    invalid = (
+        Example(_PROGRAM.format(inner="0, None", outer="None, 0", mark="  #!"), "points first"),
+        Example(_NEAREST.format(inner="0, None", outer="None, 0", mark="  #!"), "numbers of queries pick points"),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of the axes of nested maps that have names."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.NESTED)]
         yield from [*agreements(self.name, axes, partial(_agreed, axes)), *found]
+        yield from map(_picked, positions_used(program, facts.flow, facts.get(Shapes)))
+
+
+def _picked(one: Used) -> Obligation:
+    array, axis = name_of(one.array), one.found.argument("axis")
+    if one.other is None:
+        reason = f"the positions pick from {array}, which the `vmap` goes over that made the axis they count along"
+        return proved(NestedVmapOrder.name, one.use.span, reason)
+    return Obligation(
+        NestedVmapOrder.name,
+        one.use.span,
+        message=f"positions along axis {axis} pick from {array}, which is the other axis of the nested `vmap`s",
+        current=f"`{one.found.function}` counts along an axis that another `vmap` made than the one over {array}",
+        expected=f"the positions count along the axis of {array}",
+        steps=(
+            Step(one.other.span, f"this `vmap` goes over {array}"),
+            Step(one.own.span, f"this one makes axis {axis}"),
+            Step(one.found.span, "the positions are found here"),
+        ),
+        suggestion="swap the `in_axes` of the inner and the outer `vmap`, or count along the other axis",
+    )
 
 
 def _agreed(axes: Axes, meeting: Meeting) -> str:
