@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Program
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import UNFOLLOWED
-from jaxaudit.rules.base import Example, Obligation, Rule, named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict, named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """
@@ -64,6 +64,10 @@ class HardCodedAxis(Rule):
     invalid = (
         Example(_PROGRAM.format(inside="adv = adv - adv.mean()  #!", outside="pass"), "zero for every element"),
         Example("y = jax.vmap(lambda x: x / jnp.std(x))(jnp.ones(4))  #!\n", "one number has no spread"),
+        Example(
+            "def centre(row):\n    return row - jnp.mean(row, axis=0)  #?\n\njax.vmap(centre)(jnp.ones((4, 3)))\n",
+            "the first axis of an element is not the batch",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -75,6 +79,8 @@ class HardCodedAxis(Rule):
             if op in bad:
                 if bad[op].index is None:
                     yield _finding(bad[op])
+            elif dims and len(dims) == 1 and op.argument("axis") == 0 and outcome_for_number(op, value, flow):
+                yield _only_axis(op, value)
             elif dims:
                 yield proved(self.name, op.span, "an axis is left under `vmap` for this to reduce")
             elif dims is None and outcome_for_number(op, value, flow):
@@ -86,6 +92,22 @@ class HardCodedAxis(Rule):
             inside = [one for region in op.regions for one in region.walk()]
             if inside and not any(one in reduced or one.name in UNFOLLOWED for one in inside):
                 yield proved(self.name, op.span, "nothing that it runs is reduced")
+
+
+def _only_axis(op: Op, value: Value) -> Obligation:
+    """Warn of a statistic over axis 0, the batch of the whole array, that is over the only axis of an element."""
+    name = named(value)
+    return Obligation(
+        HardCodedAxis.name,
+        op.span,
+        Verdict.UNKNOWN,
+        f"axis 0 is the only axis of {name} under `vmap`; whether that one is meant is not known",
+        severity=Severity.WARNING,
+        message=f"`{op.function}` over axis 0 runs over the entries of one element under `vmap`, not over the batch",
+        current=f"`vmap` took the batch axis away, and axis 0 of {name} is the only one that is left",
+        expected="statistics of the batch are taken outside of the mapped function, those of one element over all of it",
+        suggestion="take the statistic before `vmap`, or leave `axis` out where the entries are meant",
+    )
 
 
 def _finding(scalar: Scalar) -> Obligation:
