@@ -105,7 +105,7 @@ def _only_axis(op: Op, value: Value) -> Obligation:
         severity=Severity.WARNING,
         message=f"`{op.function}` over axis 0 runs over the entries of one element under `vmap`, not over the batch",
         current=f"`vmap` took the batch axis away, and axis 0 of {name} is the only one that is left",
-        expected="statistics of the batch are taken outside of the mapped function, those of one element over all of it",
+        expected="statistics of the batch are taken outside of the mapped function, those of an element over all of it",
         suggestion="take the statistic before `vmap`, or leave `axis` out where the entries are meant",
     )
 
