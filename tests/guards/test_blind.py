@@ -45,6 +45,7 @@ SIGHTS = [nothing, *(half(bit, side) for bit in range(8) for side in (0, 1))]
 
 INDEPENDENT = {
     "Axes": {
+        "nested-vmap-order": "which map made an axis is known with its shape",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
         "silent-broadcast": "an array that fits one place only by its sizes",
     },

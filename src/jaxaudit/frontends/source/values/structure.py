@@ -100,6 +100,9 @@ def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = 
             return leaf(value)
         case Const(value=int() | float() | complex()) if numbers:
             return leaf(Leaf(materialise(it, value, NOWHERE)))
+        case Attribute() if numbers:
+            # What JAX is given as a leaf is data, and no method.
+            return leaf(it.load_attribute(value, NOWHERE))
         case TupleValue():
             return TupleValue(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items]))
         case Record():
