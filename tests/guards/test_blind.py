@@ -65,6 +65,7 @@ INDEPENDENT = {
         "out-of-bounds-index": "positions along an axis of an array select along that axis of it",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
         "reverse-through-while-loop": "what depends on what is data flow",
+        "shifted-along-other-axis": "both axes stand in the calls",
         "size-not-integer": "which operator makes a number is data flow",
         "static-argument-misuse": "which arguments are static stands in the call",
         "swapped-results": "which variable takes the successor of what it held is data flow",
