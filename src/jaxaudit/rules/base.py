@@ -110,6 +110,8 @@ class Obligation:
     """The weakest fact that it rests on."""
     subject: Subject = Subject()
     """What it is about, for the policy on intent."""
+    way: tuple[Op, ...] = ()
+    """The calls that lead to it, outermost first, where it is due to these and not to others."""
     cause: tuple[Value, ...] = ()
     """The values that are handled wrongly: findings that share one of them are one mistake."""
     front_end: str = ""

@@ -60,6 +60,8 @@ class ShapesDomain:
         self.carrier = Carrier(self.types) if self.types and self.declared else None
         self.seen: dict[Op, list[Context]] = {}
         self.blank: set[Op] = set()
+        self._way: tuple[Op, ...] = ()
+        """The calls whose bodies are being solved, outermost first."""
         self.tested = {
             value for op in program.having(Op.operator) if op.operator == "isinstance" for value in op.operands
         }
@@ -113,12 +115,16 @@ class ShapesDomain:
 
     def enter(self, op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Sequence[ShapeFact]:
         """Return the facts of a region's parameters."""
+        if op.name == "py.call":
+            self._way = (*self._way, op)
         made = regions.enter(op, region, self._naming(read), turn)
         bound = [self._bound(param, fact) for param, fact in zip(region.params, made, strict=True)]
         return bound if self.carrier is None else taken_off(op, self.carrier.onto(op, region.params, bound, read))
 
     def leave(self, op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
         """Return the facts of an op's results once its regions are solved."""
+        if self._way and self._way[-1] is op:
+            self._way = self._way[:-1]
         look = Look(op, self._naming(read))
         results = self._carried(op, self._results(op, regions.leave(op, look)), read)
         for inner, made in look.inner:
@@ -287,7 +293,7 @@ class ShapesDomain:
         contexts = self.seen.setdefault(op, [])
         if len(contexts) < _MOST_CONTEXTS:
             known = {value: fact for value, fact in zip(op.results, results, strict=False) if fact is not None}
-            contexts.append(Context(op, {**look.met, **known}, look.fit, look.clash))
+            contexts.append(Context(op, {**look.met, **known}, look.fit, look.clash, self._way))
         else:
             self.blank.add(op)
 

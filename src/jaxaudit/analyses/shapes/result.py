@@ -34,6 +34,8 @@ class Context:
     """What became of the sizes that meet here; None where none do."""
     clash: str = ""
     """What does not go together, in a few words."""
+    way: tuple[Op, ...] = ()
+    """The calls through which it was met, outermost first."""
 
     def of(self, argument: Argument) -> ShapeFact:
         """Return the fact of an argument: a value, a constant or a structure of these."""

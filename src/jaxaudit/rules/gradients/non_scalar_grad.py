@@ -114,4 +114,5 @@ def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
         expected="the function gives one number, such as the mean over the batch",
         steps=(Step(loss.span, f"this has shape {shape_text(dims)}"),),
         suggestion="reduce the result with `jnp.mean(...)`, or use `jax.jacrev` if every entry's gradient is meant",
+        way=() if context is None else context.way,
     )

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.rules.base import Obligation, Rule
+from jaxaudit.rules.callers import with_callers
 from jaxaudit.rules.intent.policy import based, lowered
 
 
 def judged(rule: type[Rule], facts: Facts) -> Iterator[Obligation]:
-    """Let a rule judge a program, note what its findings rest on, and lower what may be meant."""
-    return lowered(based(rule, rule().check(facts.program, facts), facts), facts)
+    """Let a rule judge a program, note what its findings rest on and due to whom, and lower what may be meant."""
+    found = based(rule, rule().check(facts.program, facts), facts)
+    return lowered(with_callers(rule, found, facts), facts)

@@ -207,4 +207,5 @@ def _beyond(op: Op, number: Dim, size: Dim) -> Obligation:
         current="JAX silently drops this update" if update else "JAX raises nothing and gives the element at the end",
         expected=f"an index from 0 to {shown(size)} - 1" if size.constant is None else f"an index below {shown(size)}",
         suggestion="the last element has index -1",
+        cause=op.results,
     )
