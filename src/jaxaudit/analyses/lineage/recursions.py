@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import depends, walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
 
@@ -80,17 +80,18 @@ def _in_scan(op: Op, sums: Sums) -> Iterator[Recursion]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A scan over temporal differences whose next value stays what it was at the start."""
+    """A scan over temporal differences whose next value stays what it was at the start, or is the step's own."""
 
     later: Value
     value: Value
+    """The value of the step; the same as `later` where the step is bootstrapped with its own."""
     update: Op
     place: Op
-    """What hands the carry on: the end of the body."""
+    """What hands the carry on, the end of the body; the sum where the step is bootstrapped with its own value."""
 
 
 def standing(program: Program, flow: Flow) -> Iterator[Standing]:
-    """Find every recursion over temporal differences in which a carry that never changes is the next value."""
+    """Find every recursion over temporal differences whose next value is a carry that never changes, or the value."""
     for op in program.named("scan"):
         for context in contexts(flow, op):
             found = _stands(op, Sums(flow, context))
@@ -102,28 +103,49 @@ def standing(program: Program, flow: Flow) -> Iterator[Standing]:
 def _stands(op: Op, sums: Sums) -> Standing | None:
     region, slots = op.regions[0], Loop(op).carried
     fixed = {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
+    carried = {param for param, _, _ in slots}
     end = next((one for one in reversed(region.ops) if one.name == "py.return"), None)
     for param, _, at in slots:
         update = sums.maker(region.results[at]) if at < len(region.results) else None
         parts = sums.products(region.results[at]) if update is not None and param not in fixed else ()
-        if update is None or end is None or sum(param in one.factors for one in parts) != 1:
+        kept = [one for one in parts if param in one.factors]
+        if update is None or len(kept) != 1:
             continue
         rest = [one for one in parts if param not in one.factors]
         taken = [one.factors[0] for one in rest if one.coefficient == -1.0 and len(one.factors) == 1 and not one.masks]
-        added = [one for one in rest if fixed.intersection(one.factors) and one.coefficient > 0]
-        if len(taken) == len(added) == 1 and len(rest) == 3 and taken[0] in region.params[len(slots) :]:
-            later = [one for one in added[0].factors if one in fixed]
-            if len(later) == 1 and all(one in later or _is_mask(one, region, sums) for one in added[0].factors):
-                return Standing(later[0], taken[0], update, end)
+        if len(taken) != 1 or taken[0] in carried or not depends(sums.flow, taken[0], region.params):
+            continue
+        added = [one for one in rest if one.coefficient > 0 and {*fixed, *taken}.intersection(one.factors)]
+        later = [one for part in added for one in part.factors if one in fixed or one in taken]
+        rewards = [one for one in rest if one.coefficient > 0 and one not in added]
+        others = [one for part in added for one in part.factors if one not in later]
+        # A discount is on both, or comes from outside.
+        if len(later) != 1 or not rewards or not all(_is_mask(one, region, sums) for one in others):
+            continue
+        if later[0] in fixed and end is not None and len(rest) == 3:
+            return Standing(later[0], taken[0], update, end)
+        shared = {_written(one, sums) for one in others}.intersection(_written(one, sums) for one in kept[0].factors)
+        if later == taken and shared:
+            return Standing(later[0], taken[0], update, update)
     return None
+
+
+def _written(value: Value, sums: Sums) -> object:
+    """Return what a factor is, however often it is written down: `1 - done` twice is one mask."""
+    value = sums.source(value)
+    op = sums.flow.maker(value)
+    if op is None or op.regions or op.name not in ("array.map", "py.item", "py.attr"):
+        return value
+    given = (sums.source(one) if isinstance(one, Value) else repr(one) for one in op.arguments.values())
+    return (op.name, op.function, op.label, *given)
 
 
 def _is_mask(value: Value, region: Region, sums: Sums) -> bool:
     """Whether a value is `1 - done`, or comes from outside of the scan."""
     op = sums.flow.maker(value)
-    if op is None:
-        return value not in region.params
-    return op.function == "subtract" and sums.number(op.arguments.get("x")) == 1
+    if op is not None and op.function == "subtract" and sums.number(op.arguments.get("x")) == 1:
+        return True
+    return not depends(sums.flow, value, region.params)
 
 
 def _unchanged(sums: Sums, results: tuple[Value, ...], param: Value, at: int) -> bool:

@@ -14,8 +14,8 @@ def advantages(rewards, dones, values, last_value):
     def step(carry, x):
         total, later = carry
         reward, done, value = x
-        delta = reward + 0.99 * later * (1 - done) - value
-        total = delta + 0.95 * (1 - done) * total
+        delta = reward + 0.99 * {later} * (1 - done) - value
+        total = delta + 0.95 * (1 - done) * total{sum}
         return (total, {handed}), total{mark}
     start = (last_value * 0, last_value)
     return jax.lax.scan(step, start, (rewards, dones, values), reverse=True)[1]
@@ -23,12 +23,13 @@ def advantages(rewards, dones, values, last_value):
 
 
 class BootstrapNeverMoves(Rule):
-    """Every step of a trajectory is bootstrapped with the value of the last one.
+    """Every step of a trajectory is bootstrapped with the value of the last one, or with its own.
 
     ## What it does
-    Finds scans that add up temporal differences `reward + discount * next value - value` with the next value in the
-    carry. Each turn must put its own value there for the turn that follows. If the carry goes on unchanged, all steps
-    share one next value.
+    Finds scans that add up temporal differences `reward + discount * next value - value`. Where the next value is in
+    the carry, each turn must put its own value there for the turn that follows: if the carry goes on unchanged, all
+    steps share one next value. Where the value that is subtracted is also the one that is discounted, there is no
+    next value at all.
 
     ## Why is this bad?
     All advantages but the last are taken against the value of a state that is far away. Nothing is raised, and the
@@ -46,10 +47,26 @@ class BootstrapNeverMoves(Rule):
     Where the next value comes from elsewhere, or the sum has another form, there is nothing to judge.
     """
 
-    summary = "The next value in the carry of an advantage scan is never renewed."
+    summary = "An advantage scan has no next value, or one that is never renewed."
 
-    valid = (Example(_CARRIED.format(handed="value", mark=""), "each turn hands on its value"),)
-    invalid = (Example(_CARRIED.format(handed="later", mark="  #!"), "the first one goes on for ever"),)
+    valid = (
+        Example(_CARRIED.format(later="later", sum="", handed="value", mark=""), "each turn hands on its value"),
+        Example(
+            """
+def filtered(sources, rates, signal, decay):
+    def step(carry, x):
+        source, rate, value = x
+        carry = source + rate * value - value + decay * carry
+        return carry, carry
+    return jax.lax.scan(step, 0.0, (sources, rates, signal))[1]
+""",
+            "a gain and a loss of one signal, which nothing discounts as the sum is",
+        ),
+    )
+    invalid = (
+        Example(_CARRIED.format(later="later", sum="", handed="later", mark="  #!"), "the first one goes on for ever"),
+        Example(_CARRIED.format(later="value", sum="  #!", handed="value", mark=""), "each step has its own"),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every scan that adds up temporal differences with a next value in its carry."""
@@ -62,6 +79,16 @@ class BootstrapNeverMoves(Rule):
 
 
 def _finding(one: Standing) -> Obligation:
+    if one.later is one.value:
+        value = named(one.value, "the value")
+        return Obligation(
+            BootstrapNeverMoves.name,
+            one.place.span,
+            message=f"the temporal difference has {value} of one step twice: no next value is in it",
+            current=f"{value} is discounted and taken away in the same step",
+            expected=f"the discounted one is the value of the step that follows, and {value} is taken away",
+            suggestion="discount the next value",
+        )
     later, value = named(one.later, "the next value"), named(one.value, "its own value")
     return Obligation(
         BootstrapNeverMoves.name,
