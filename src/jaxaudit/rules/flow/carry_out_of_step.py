@@ -10,10 +10,12 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Origin, origin, same
 from jaxaudit.analyses.lineage.side_by_side import side_by_side
 from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.flow._shared.given_beside import given_beside
 
 _RUN = """
 def look(s):
@@ -31,13 +33,34 @@ def run(s, w):
     return jax.lax.scan(body, (s, look(s)), None, length=9)
 """
 
+_ENV = """
+from typing import NamedTuple
+
+class State(NamedTuple):
+    x: jax.Array
+    t: int
+
+class Env:
+    def observe(self, state):
+        return jnp.stack([state.x, state.x**2])
+
+    def reset(self, key):
+        state = State(x=jax.random.normal(key), t=0)
+        return self.observe(state), state
+
+    def step(self, state, action):
+        new = State(x=state.x + action, t=state.t + 1)
+        return self.observe({seen}), new, new.t > 20{mark}
+"""
+
 
 class CarryOutOfStep(Rule):
     """A part of a loop's state is computed from another part, and is one turn behind it after the first.
 
     ## What it does
     Finds loops that start with a state and what is computed from it, such as an observation, and go on with the new
-    state and what the same line computes from the old one, where the new state depends on it.
+    state and what the same line computes from the old one, where the new state depends on it. The same for functions:
+    one gives a state and what another makes of it (`reset`), and one the next state and what that makes of the old.
 
     ## Why is this bad?
     Whoever acts on the observation acts on the past. The first turn is right, so a test of one step passes, and a
@@ -57,10 +80,32 @@ class CarryOutOfStep(Rule):
     Where the two computations differ in anything else, there is nothing to judge.
     """
 
-    summary = "A loop goes on with the new state and with what was computed from the old one."
+    summary = "A loop or a step goes on with the new state and with what was computed from the old one."
+    needs = (Versions,)
 
-    valid = (Example(_RUN.format(seen="new", mark=""), "of the new state"),)
-    invalid = (Example(_RUN.format(seen="s", mark="  #!"), "seen one step late"),)
+    valid = (
+        Example(_RUN.format(seen="new", mark=""), "of the new state"),
+        Example(_ENV.format(seen="new", mark=""), "as `reset` gives it"),
+    )
+    invalid = (
+        Example(_RUN.format(seen="s", mark="  #!"), "seen one step late"),
+        Example(_ENV.format(seen="state", mark="  #!"), "`reset` gives what belongs to its state"),
+        Example(
+            """
+def observe(state):
+    return jnp.stack([state.x, state.x**2])
+
+def reset(game, key):
+    state = game.start(key)
+    return observe(state), state
+
+def step(state, action):
+    new = state.replace(x=state.x + action)
+    return observe(state), new  #!
+""",
+            "a state of which nothing is known",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every part of a loop's state that a turn computes as the start was computed."""
@@ -70,6 +115,7 @@ class CarryOutOfStep(Rule):
             if len(parts) > 1:
                 judged = (_judge(one, [other for other in parts if other is not one], facts.flow) for one in parts)
                 yield from (one for one in judged if one is not None)
+        yield from given_beside(self.name, program, facts)
 
 
 @dataclass(frozen=True, slots=True)

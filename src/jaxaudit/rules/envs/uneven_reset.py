@@ -1,0 +1,284 @@
+"""The rule `uneven-reset`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import behind, last, walk
+from jaxaudit.analyses.uses import Uses
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import NEGATIONS, QUANTIFIERS
+from jaxaudit.ir.ops import BODIES, MAPPED, MOVING, PASSED_ON
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.flow._shared.phrases import called
+from jaxaudit.rules.intent.names import is_unwanted
+
+_CALLS = (BODIES | MAPPED | {"py.call_unknown", "py.call_library"}) - {"tree.map"}
+_PARTS = MOVING | {"py.attr", "py.container"}
+
+_STEP = """
+def step(env, key, state, action):
+    obs_next, state_next, reward, done = env.step(key, state, action)
+    obs_first, state_first = env.reset(key)
+    state = jax.tree.map(lambda x, y: jnp.where(done, x, y), state_first, state_next)
+    obs = {obs}
+    return obs, state, reward, done
+"""
+
+
+class UnevenReset(Rule):
+    """What one call gives is replaced by what another gives where a flag says so, but not all of it alike.
+
+    ## What it does
+    Lists every choice (`jnp.where`, `lax.select`, `lax.cond`) between a result of one call and a result of another, as
+    between a fresh state and the next one. Of two calls all results that correspond must be chosen by the same flag,
+    and the same one of the two where it is set.
+
+    ## Why is this bad?
+    Where an episode ends, the observation is that of a new one and the state that of the old one, or the other way
+    round in all other steps. Shapes fit and nothing is raised.
+
+    ## Example
+        state = jax.tree.map(lambda x, y: jnp.where(done, x, y), state_first, state_next)
+        obs = jnp.where(done, obs_next, obs_first)
+
+    ## Use instead
+        obs = jnp.where(done, obs_first, obs_next)
+
+    ## When it cannot tell
+    Where parts are chosen by flags that have nothing to do with each other, it is left open which one is meant.
+    """
+
+    summary = "Some parts of a state are reset where an episode ends, and others otherwise or never."
+    needs = (Uses,)
+
+    valid = (
+        Example(_STEP.format(obs="jnp.where(done, obs_first, obs_next)"), "both alike"),
+        Example(_STEP.format(obs="jnp.where(~done, obs_next, obs_first)"), "the same flag, turned"),
+        Example(
+            """
+def exchanged(kernel, other, state, accept):
+    first, info = kernel(state)
+    second, more = other(state)
+    return jnp.where(accept, second, first), jnp.where(accept, first, second), info, more
+""",
+            "each gets what the other does not",
+        ),
+    )
+    invalid = (
+        Example(_STEP.format(obs="jnp.where(done, obs_next, obs_first)  #!"), "the wrong way round"),
+        Example(_STEP.format(obs="jnp.where(~done, obs_first, obs_next)  #!"), "turned"),
+        Example(_STEP.format(obs="obs_next").replace("key)\n", "key)  #!\n"), "never reset"),
+        Example(_STEP.format(obs="jnp.where(done.any(), obs_first, obs_next)  #?"), "by any of the flags"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every choice between the results of two calls."""
+        groups: dict[tuple[Op, Op], list[_Choice]] = defaultdict(list)
+        for op in program.named("array.select", "cond"):
+            for one in _choices(op, facts.flow):
+                first, second = sorted((one.chosen.call, one.other.call), key=facts.flow.places.order.__getitem__)
+                groups[first, second].append(one)
+        notes = _notes(program, facts.flow) if groups else {}
+        for calls, found in groups.items():
+            yield from _compared(found)
+            yield from _left_out(calls, found, [notes.get(call) for call in calls], facts.get(Uses))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Something that a call gives, and the values it was on its way."""
+
+    call: Op
+    met: frozenset[Value]
+
+    @property
+    def own(self) -> frozenset[Value]:
+        """The values that are this part alone, where the call gives several."""
+        return self.met.difference(self.call.results) or self.met
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A choice between the results of two calls."""
+
+    op: Op
+    flag: Value
+    chosen: _Part
+    """What it gives where the flag is set."""
+    other: _Part
+    reduced: Op | None
+    """What makes one truth value of many flags, where something does."""
+
+
+def _choices(op: Op, flow: Flow) -> Iterator[_Choice]:
+    condition = op.operands[0] if op.name == "cond" and op.operands else op.value("condition", "pred")
+    if condition is None:
+        return
+    flag, turned, reduced = _flag(condition, flow)
+    for pair in _arms(op):
+        ways = [_way(one, flow) for one in pair]
+        met = next(((one, two) for one in ways[0] for two in ways[1] if _is_beside(one.call, two.call, flow)), None)
+        if met is not None:
+            yield _Choice(op, flag, *(reversed(met) if turned else met), reduced=reduced)
+
+
+def _arms(op: Op) -> Iterator[tuple[Value, Value]]:
+    if op.name == "cond":
+        # The regions are those of true and false, in this order.
+        yield from zip(*(region.results for region in op.regions), strict=False) if len(op.regions) == 2 else ()
+        return
+    yes, no = op.value("x", "on_true"), op.value("y", "on_false")
+    if yes is not None and no is not None:
+        yield yes, no
+
+
+def _is_beside(one: Op, other: Op, flow: Flow) -> bool:
+    places = flow.places
+    return one is not other and places.region_of[one] is places.region_of[other]
+
+
+def _flag(value: Value, flow: Flow) -> tuple[Value, bool, Op | None]:
+    """Return what a condition is made of, whether that is turned, and what reduces it."""
+    turned, reduced = False, None
+    while True:
+        value = last(value, lambda one: _before(one, flow, PASSED_ON))
+        op = flow.maker(value)
+        if op is None or not op.operands:
+            return value, turned, reduced
+        if op.name == "array.reduce" and op.function in QUANTIFIERS:
+            reduced = op
+        elif op.function in NEGATIONS:
+            turned = not turned
+        else:
+            return value, turned, reduced
+        value = op.operands[0]
+
+
+def _before(value: Value, flow: Flow, through: frozenset[str]) -> Value | None:
+    """Return what a value is outside of a region, or before ops that only take a part of it."""
+    op = flow.maker(value)
+    if op is None:
+        found = behind(flow, value)
+        return found[0] if len(found) == 1 else None
+    return op.operands[0] if op.name in through and op.operands else None
+
+
+def _way(value: Value, flow: Flow) -> list[_Part]:
+    """Return the calls that give a value, the innermost first."""
+
+    def step(one: Value) -> Iterator[Value]:
+        found = _before(one, flow, _PARTS)
+        yield from () if found is None else (found,)
+
+    met = list(walk((value,), step))
+    made = flow.maker(met[-1])
+    if made is None:
+        return []
+    around = [made, *(op for _, op in flow.places.up(flow.places.region_of[made]))]
+    return [_Part(op, frozenset(met)) for op in around if op is not None and op.name in _CALLS]
+
+
+def _compared(found: Sequence[_Choice]) -> Iterator[Obligation]:
+    """Compare the choices between the results of two calls with the one that most of them are like."""
+    alike = [sum(_agree(one, other) for other in found) for one in found]
+    model = found[alike.index(max(alike))]
+    rule, names = UnevenReset.name, [f"`{called(part.call)}`" for part in (model.chosen, model.other)]
+    for one in found:
+        if one.flag is not model.flag:
+            reason = f"results of {names[0]} and {names[1]} are chosen by several flags: which is meant is not known"
+            yield unknown(rule, one.op.span, reason)
+        elif one.chosen.call is model.other.call and not _is_exchange(one, model):
+            yield _turned(one, model, *names)
+        elif (one.reduced is None) is not (model.reduced is None):
+            yield _reduced(one, model)
+        else:
+            yield proved(rule, one.op.span, f"results of {names[0]} and {names[1]} are chosen by one flag")
+
+
+def _is_exchange(one: _Choice, other: _Choice) -> bool:
+    """Whether two choices are between the same two values, so that one gets what the other does not."""
+    return not (one.chosen.own.isdisjoint(other.other.own) or one.other.own.isdisjoint(other.chosen.own))
+
+
+def _turned(one: _Choice, model: _Choice, first: str, second: str) -> Obligation:
+    flag = named(one.flag, "the flag")
+    return Obligation(
+        UnevenReset.name,
+        one.op.span,
+        message=f"this takes what {second} gives where {flag} is set, and another part is then from {first}",
+        current=f"where {flag} is set, one part is from {first} and the other from {second}",
+        expected="all parts are from the same call",
+        steps=(Step(model.op.span, f"here it is {first} where {flag} is set"),),
+        suggestion="exchange the two sides of the choice",
+    )
+
+
+def _agree(one: _Choice, other: _Choice) -> bool:
+    alike = one.flag is other.flag and one.chosen.call is other.chosen.call
+    return alike and (one.reduced is None) is (other.reduced is None)
+
+
+def _reduced(one: _Choice, model: _Choice) -> Obligation:
+    op = one.reduced or model.reduced
+    assert op is not None
+    return Obligation(
+        UnevenReset.name,
+        one.op.span,
+        severity=Severity.WARNING,
+        message=f"one part is chosen by {named(one.flag, 'a flag')}, another by `{op.function}` of it",
+        current="where there is more than one flag, the two parts are not of the same state",
+        expected="all parts are chosen by the same flag",
+        steps=(Step(model.op.span, "the other part is chosen here"),),
+        suggestion="choose both by the flag of each element",
+    )
+
+
+def _notes(program: Program, flow: Flow) -> dict[Op, Op]:
+    """Return for each call the note on the variables that take its results."""
+    found: dict[Op, Op] = {}
+    for note in program.named("py.taken"):
+        values = next((values for values in note.values or () if values), ())
+        calls = (part.call for part in _way(values[0], flow)) if values else ()
+        found.update((one, note) for one in calls if _is_beside(one, note, flow))
+    return found
+
+
+def _left_out(
+    calls: tuple[Op, Op], found: Sequence[_Choice], notes: Sequence[Op | None], uses: Uses
+) -> Iterator[Obligation]:
+    """Find a result that nobody reads of a call whose others replace those at the same place of another call."""
+    if len({(one.flag, one.chosen.call) for one in found}) > 1:
+        return
+    for call, note, other in zip(calls, notes, reversed(notes), strict=True):
+        if note is None or other is None:
+            continue
+        names, taken = (note.written or (), note.values or ()), (other.written or (), other.values or ())
+        slots = list(zip(*names, *taken, strict=False))
+        paired = [one for one in found for _, mine, _, theirs in slots if _is_between(one, mine, theirs)]
+        for name, mine, instead, theirs in slots if paired else ():
+            forgotten = bool(mine) and not is_unwanted(name) and not any(map(uses.is_read, mine))
+            if forgotten and any(map(uses.is_read, theirs)):
+                yield _forgotten(note, call, name, instead, paired[0])
+
+
+def _is_between(one: _Choice, mine: Sequence[Value], theirs: Sequence[Value]) -> bool:
+    sides = (one.chosen.met, one.other.met)
+    return any(not first.isdisjoint(mine) and not second.isdisjoint(theirs) for first, second in (sides, sides[::-1]))
+
+
+def _forgotten(note: Op, call: Op, name: str, instead: str, chosen: _Choice) -> Obligation:
+    flag = named(chosen.flag, "a flag")
+    return Obligation(
+        UnevenReset.name,
+        note.span,
+        message=f"`{name}` is never read: what else `{called(call)}` gives is chosen by {flag}, but `{instead}` is not",
+        current=f"`{instead}` goes on as it is where {flag} chooses the other results",
+        expected=f"`{name}` and `{instead}` are chosen by {flag} too",
+        steps=(Step(chosen.op.span, "the other results are chosen here"),),
+        suggestion=f"choose between `{name}` and `{instead}` by {flag}",
+    )

@@ -1,0 +1,150 @@
+"""What a function gives beside a state, such as an observation: of which state another function computes it.
+
+`reset` gives a state and what `observe` makes of it. A `step` that gives the next state beside what `observe` makes of
+the one before hands out something that is one step old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends, made_of, through_ops, walk
+from jaxaudit.analyses.versions import Ground, Versions
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.ops import BODIES, PASSED_ON
+from jaxaudit.rules.base import Obligation, Step, named, proved, unknown
+from jaxaudit.rules.flow._shared.phrases import called
+from jaxaudit.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A call whose result a function returns beside others."""
+
+    call: Op
+    end: Op
+    """The `return`."""
+
+    @property
+    def callee(self) -> Span:
+        """Which function is called: the place of its last op, wherever it is read."""
+        return self.call.regions[0].ops[-1].span
+
+
+def given_beside(rule: str, program: Program, facts: Facts) -> Iterator[Obligation]:
+    """List what is computed of a state and given beside a newer one."""
+    flow = facts.flow
+    found = [one for end in program.named("py.return") for one in _given(end, flow)]
+    versions = facts.get(Versions)
+    renewed = {one: pairs for one in found if (pairs := [*_renewed(one, flow), *_succeeded(one, versions, flow)])}
+    wanted = {one.callee for one in renewed}
+    shown = {one.callee: one for one in found if one.callee in wanted and one not in renewed and _is_beside(one, flow)}
+    for one, pairs in renewed.items():
+        inputs = _inputs(one.call, flow)
+        again = [other for other in renewed if other.end is one.end and other.callee == one.callee]
+        if any(new in inputs for _, new in pairs):
+            yield proved(rule, one.call.span, "it is computed of the state that is given beside it")
+        elif one.callee in shown and len(again) == 1:
+            yield _finding(rule, one, *pairs[0], shown[one.callee])
+        elif one.callee in shown:
+            yield unknown(rule, one.call.span, "it is computed of two states: which of them is meant is not known")
+
+
+def _given(end: Op, flow: Flow) -> Iterator[_Given]:
+    """Return the calls of one function whose results it gives, in a record or bare."""
+    home = flow.places.region_of[end]
+    for value in walk(end.operands, lambda one: _packed(one, flow)):
+        made = flow.maker(value)
+        here = made is not None and made.name in BODIES and bool(made.regions) and bool(made.regions[0].ops)
+        if made is not None and here and flow.places.region_of[made] is home and len(end.operands) > 1:
+            yield _Given(made, end)
+
+
+def _packed(value: Value, flow: Flow) -> Iterator[Value]:
+    made = flow.maker(value)
+    if made is not None and made.name in ("py.container", "py.call_library"):
+        yield from made.operands
+
+
+def _renewed(one: _Given, flow: Flow) -> list[tuple[Value, Value]]:
+    """Return the fields of a parameter that the call reads or could read, each with the newer one that is given.
+
+    A newer field has its name and is computed from it.
+    """
+    home = flow.places.region_of[one.end]
+    inner, given, pairs = _inputs(one.call, flow), _returned(one.end, flow), list[tuple[Value, Value]]()
+    for op in home.ops:
+        base = op.value("base") if op.name == "py.attr" else None
+        if base is None or base not in home.params or not op.results:
+            continue
+        old = op.results[0]
+        new = [value for value in given if value.name == op.label and value is not old]
+        reads = old in inner or (base in inner and _reads(one.call, base, op.label))
+        newer = [value for value in new if value in inner or reads]
+        if old not in given and newer and depends(flow, newer[0], (old,)):
+            pairs.append((old, newer[0]))
+    return pairs
+
+
+def _succeeded(one: _Given, versions: Versions, flow: Flow) -> Iterator[tuple[Value, Value]]:
+    """Return the parameters that the call is given, each with the successor that is given beside its result."""
+    home, inner = flow.places.region_of[one.end], _inputs(one.call, flow)
+    given = _returned(one.end, flow)
+    for new in given:
+        version = versions.of(new)
+        for old in version.in_order if version is not None and version.ground > Ground.VARIABLE else ():
+            if old in home.params and old not in given and (old in inner or new in inner):
+                yield old, new
+
+
+def _reads(call: Op, record: Value, label: str) -> bool:
+    """Whether a call reads a field of a record that it is given."""
+    region = call.regions[0]
+    params = [param for param, given in zip(region.params, call.operands, strict=False) if given is record]
+    return any(op.name == "py.attr" and op.label == label and op.value("base") in params for op in region.walk())
+
+
+def _inputs(call: Op, flow: Flow) -> frozenset[Value]:
+    """Return what a call is given, and what its body reads from around it."""
+    known = flow.table(_inputs)
+    if call not in known:
+        region: Region = call.regions[0]
+        read = {value for op in region.walk() for value in op.operands}
+        free = (value for value in read if not flow.places.within(flow.places.region_of_value(value), region))
+        known[call] = frozenset(_bare(value, flow) for value in (*call.operands, *free))
+    return known[call]
+
+
+def _returned(end: Op, flow: Flow) -> list[Value]:
+    return [_bare(value, flow) for value in end.operands]
+
+
+def _bare(value: Value, flow: Flow) -> Value:
+    """Return what a value was before its gradient was stopped, or it was converted."""
+    return made_of(flow, value, through_ops(*PASSED_ON))
+
+
+def _is_beside(one: _Given, flow: Flow) -> bool:
+    """Whether a function gives what a call computes, and what it computes it of."""
+    given = _returned(one.end, flow)
+    made = (value for value in given if flow.maker(value) is not None and value not in one.call.results)
+    return not _inputs(one.call, flow).isdisjoint(made)
+
+
+def _finding(rule: str, one: _Given, old: Value, new: Value, shown: _Given) -> Obligation:
+    name = f"`{called(one.call)}`"
+    return Obligation(
+        rule,
+        one.call.span,
+        message=f"{name} gets the state before the step, and the newer {named(new, 'one')} is given beside its result",
+        current=f"{named(old, 'the state')} is read as it was, so what is given is one step old",
+        expected=f"{name} gets the state that is given beside its result, as on line {shown.call.span.line}",
+        steps=(
+            Step(new.span, f"the newer {named(new, 'state')} is made here"),
+            Step(shown.call.span, "here both are of one state"),
+        ),
+        suggestion="compute it from the new state",
+    )
