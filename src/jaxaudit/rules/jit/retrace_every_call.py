@@ -39,8 +39,8 @@ class RetraceEveryCall(Rule):
             loss = loss_fn(batch)
 
     ## When it cannot tell
-    Loops of at most eight turns are not judged. A shape is taken to differ only where the code sizes it by the loop's
-    own counter or by the longest item of each batch.
+    Loops of at most eight turns are judged only for what is joined to itself. Otherwise a shape is taken to differ only
+    where the code sizes it by the loop's own counter or by the longest item of each batch.
     """
 
     summary = "A function is compiled again in every turn of a loop."
@@ -119,6 +119,8 @@ class RetraceEveryCall(Rule):
             loops = [op for op in visit.stack if op.name in ("py.loop", "py.while")] if visit.stage is None else []
             if any(map(_repeats, loops)):
                 yield _judge(visit, loops, facts)
+            elif loops and (found := _growing(visit, loops[-1], facts)) is not None:
+                yield _violation(visit.op, loops[-1], *found)
 
 
 def _repeats(loop: Op) -> bool:
@@ -127,7 +129,7 @@ def _repeats(loop: Op) -> bool:
 
 def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     op, loop = visit.op, loops[-1]
-    function = op.qualified.replace("<lambda>", "lambda") or "the function"
+    function = _function(op)
     made = op.wrapper_id
     anew = [one for one in loops if _repeats(one) and made is not None and made > entered(one)[0]]
     if anew:
@@ -163,8 +165,7 @@ def _unknown(visit: Visit, loop: Op, facts: Facts) -> Iterator[Value]:
 
 def _changing(visit: Visit, loop: Op, facts: Facts, effect: str) -> tuple[str, str] | None:
     """Return which argument makes `jit` compile again in every turn, and what to do about it."""
-    op, start, flow = visit.op, entered(loop)[0], facts.flow
-    longer = grown(Loop(loop), flow)
+    op, start = visit.op, entered(loop)[0]
     for value, static in zip(op.operands, op.static or (), strict=False):
         fact, name = visit.of(value), named(value, "an argument")
         if static is True and fact.turn and value.id > start:
@@ -172,14 +173,27 @@ def _changing(visit: Visit, loop: Op, facts: Facts, effect: str) -> tuple[str, s
             return f"{what} differs in every turn, {effect}", "leave the argument traced, or scan over it"
         if static is False and fact.varies and value.id > start and value in facts.memo(_of_turn, loop):
             return f"the shape of {name} differs from turn to turn, {effect} and again", "pad to a fixed size"
-        if static is False and longer and is_longer(value, longer, flow):
-            advice = "give it its final size at once and write into it, or pad it"
-            return f"{name} is longer in every turn, {effect} and again", advice
+    if (longer := _growing(visit, loop, facts)) is not None:
+        return longer
     for value in op.structure or ():
         if isinstance(value, Value) and visit.of(value).turn and value.id > start:
             text = f"{named(value, 'a field')} is structure and differs in every turn, {effect}"
             return text, "make the field a leaf (data) of its class"
     return None
+
+
+def _growing(visit: Visit, loop: Op, facts: Facts) -> tuple[str, str] | None:
+    """Return which argument is joined to itself in every turn: nobody sweeps over settings so, however few turns."""
+    op, longer = visit.op, grown(Loop(loop), facts.flow)
+    for value, static in zip(op.operands, op.static or (), strict=False):
+        if static is False and longer and is_longer(value, longer, facts.flow):
+            what = f"{named(value, 'an argument')} is longer in every turn, so `{_function(op)}` is compiled again"
+            return f"{what} and again", "give it its final size at once and write into it, or pad it"
+    return None
+
+
+def _function(op: Op) -> str:
+    return op.qualified.replace("<lambda>", "lambda") or "the function"
 
 
 def _of_turn(facts: Facts, loop: Op) -> set[Value]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.extents import extents
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
+from jaxaudit.ir.functions import BITWISE, COUNTING, MODULAR, REMAINDERS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
@@ -52,7 +54,7 @@ class IntegerOverflow(Rule):
     """
 
     summary = "Integers leave the range of their dtype and silently wrap around."
-    needs = (Ranges,)
+    needs = (Ranges, Shapes)
 
     valid = """
     ## wide enough
@@ -61,6 +63,10 @@ class IntegerOverflow(Rule):
         rows = jnp.arange(1000) * 1000
         half = a.astype(jnp.uint8) // 2 + b.astype(jnp.uint8) // 2
         return wide, rows, half
+
+    ## as many positions as a byte counts
+    def positions(n):
+        return jnp.arange(128, dtype=jnp.int8), jnp.arange(n, dtype=jnp.int8)
 
     ## a hash wraps around on purpose
     def mixed(a, n):
@@ -92,6 +98,10 @@ class IntegerOverflow(Rule):
     def scaled():
         return jnp.full((4,), 100, dtype=jnp.int8) * 3, 10 ** jnp.arange(12)  #!
 
+    ## more positions than a byte counts
+    def positions():
+        return jnp.arange(200, dtype=jnp.int8)  #!
+
     ## more turns than a byte counts
     def steps(xs):
         def step(count, x):
@@ -107,6 +117,29 @@ class IntegerOverflow(Rule):
         found = filter(_is_written, program.mapping(*_ARITHMETIC))
         numpy = _made_by_numpy(program, flow)
         yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide or op.results[0] in numpy))
+        counted = (op for op in program.named("array.create") if op.function in COUNTING)
+        yield from (one for op in counted for one in _positions(op, ranges, facts))
+
+
+def _positions(op: Op, ranges: Ranges, facts: Facts) -> Iterator[Obligation]:
+    """Judge whether a small type holds all the numbers of a range."""
+    dtype, extent = ranges.known.dtype(op.results[0]), extents(facts)(op.results[0])
+    if dtype not in SMALL:
+        return
+    high, end = int(SMALL[dtype][1]), None if extent is None else extent.end.constant
+    if end is None:
+        yield unknown(IntegerOverflow.name, op.span, f"whether `{dtype}` holds all numbers of this range is not known")
+    elif end - 1 <= high:
+        yield proved(IntegerOverflow.name, op.span, f"the range ends before {end}, which `{dtype}` holds")
+    else:
+        yield Obligation(
+            IntegerOverflow.name,
+            op.span,
+            message=f"this counts up to {end - 1} in `{dtype}`, which holds up to {high}",
+            current="what is beyond comes out at the other end: later positions are those of earlier ones",
+            expected="a dtype that holds every number",
+            suggestion="count in `jnp.int32`",
+        )
 
 
 def _is_written(op: Op) -> bool:

@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule, proved
-from jaxaudit.rules.numerics._shared.index_extents import judge_classes, judge_extents, judge_starts
+from jaxaudit.rules.numerics._shared.index_extents import judge_choices, judge_classes, judge_extents, judge_starts
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 
@@ -133,6 +133,13 @@ class OutOfBoundsIndex(Rule):
         rows, actions = scores.shape
         return jax.nn.one_hot(jnp.argmax(scores, axis=-1), actions - 1)  #!
 
+    ## drawn or picked
+    def act(key, values):
+        best = jnp.argmax(values, axis=-1)
+        more = jax.random.randint(key, best.shape, 0, values.shape[-1] + 1)  #!
+        less = jax.random.randint(key, best.shape, 0, values.shape[-1] - 1)  #?
+        return jnp.where(values[0] > 0, more, best), jnp.where(values[0] > 0, best, less)
+
     ## a slice whose start is moved back
     def window(x, key, length):
         start = jax.random.randint(key, (), 0, x.shape[0])
@@ -153,6 +160,8 @@ class OutOfBoundsIndex(Rule):
                 yield from judge_starts(self.name, op, facts)
         for op in program.named("array.expand"):
             yield from judge_classes(self.name, op, facts) if "num_classes" in op.arguments else ()
+        for op in program.named("array.select"):
+            yield from judge_choices(self.name, op, facts)
         yield from padded_reads(self.name, program, facts.flow)
 
 

@@ -12,6 +12,7 @@ from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import AVERAGES, SPREADS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
 
@@ -26,7 +27,8 @@ class UnsafeDomain(Rule):
     Follows between which numbers each value lies, and looks at logarithms, square roots, divisions, powers and inverse
     trigonometric functions. It is an error where ordinary inputs surely lead to a bad point: the logarithm of a
     `relu`, a division by `arange(n)`. It is a warning where a well-known coincidence does: an empty mask, a uniform
-    draw of exactly 0, a probability that underflows, a cosine that rounding puts above 1.
+    draw of exactly 0, a probability that underflows, a cosine that rounding puts above 1, a batch of equals that is
+    divided by its spread.
 
     ## Why is this bad?
     JAX raises nothing. One infinity or NaN in a sum spoils the loss, and after one step every parameter.
@@ -87,6 +89,10 @@ class UnsafeDomain(Rule):
         noise = -jnp.log(-jnp.log(u))  #?
         mask = target > 0
         return (x * mask).sum() / mask.sum() + noise.sum()  #?
+
+    ## a batch of one, or of equals
+    def standardised(x):
+        return (x - x.mean()) / x.std()  #?
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -137,7 +143,7 @@ def _always(use: Use, known: Range) -> Obligation:
 def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     zero = known.zero
     assert zero is not None
-    known_trouble = zero.noted and (use.domain is LOG or known.counts)
+    known_trouble = (zero.noted and (use.domain is LOG or known.counts)) or _standardises(use, flow)
     guarded = use.domain.safe(ranges.within(flow.holder(use.op), use.op, use.argument))
     if not (zero.ordinary or known_trouble) or guarded or _for_some_ranks(use, flow):
         return
@@ -162,6 +168,17 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     )
 
 
+def _standardises(use: Use, flow: Flow) -> bool:
+    """Whether deviations from a mean are divided by the spread around it: 0 / 0 where all are alike."""
+    spread, deviation = flow.maker(use.argument), flow.maker(use.op.operands[0])
+    if spread is None or deviation is None or spread.function not in SPREADS or deviation.function != "subtract":
+        return False
+    array, centre = deviation.value("x"), deviation.value("y")
+    mean = None if centre is None else flow.maker(centre)
+    averaged = mean is not None and mean.function in AVERAGES and mean.operands[:1] == spread.operands[:1] == (array,)
+    return averaged and use.argument is not use.op.operands[0]
+
+
 def _is_direct(use: Use, ranges: Ranges, flow: Flow) -> bool:
     """Whether the argument is itself what was cut off at zero, rather than something computed from that."""
     maker = flow.maker(use.argument)
@@ -175,6 +192,8 @@ def _remedy(use: Use, known: Range) -> str:
     name = use.argument.name or "x"
     if known.counts:
         return f"`jnp.maximum({name}, 1)` as the divisor"
+    if known.zero is not None and not (known.zero.ordinary or known.zero.noted):
+        return "add a small number to the divisor: `/ (x.std() + 1e-8)`"
     if use.domain is LOG and known.zero is not None and known.zero.noted:
         return "draw with `minval=jnp.finfo(jnp.float32).tiny`"
     return f"keep it away from 0: `jnp.maximum({name}, 1e-6)`, or replace zeros by `jnp.where` before this"

@@ -86,6 +86,33 @@ def judge_classes(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
         )
 
 
+def judge_choices(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Say of every choice between positions along an axis and other numbers whether both end at the same place."""
+    found = [extents(facts)(one) for one in (op.value("x", "on_true"), op.value("y", "on_false")) if one is not None]
+    ends = [one for one in found if one is not None]
+    if len(ends) != 2 or (ends[0].over is None) is (ends[1].over is None):
+        return
+    place, other = ends if ends[1].over is None else reversed(ends)
+    over = (other.end - place.end).constant
+    if over == 0:
+        yield proved(rule, op.span, f"both sides of the choice end before {shown(place.end)}")
+    elif over is None or not other.reached:
+        yield unknown(rule, op.span, "whether both sides of the choice are positions along one axis is not known")
+    else:
+        far = over > 0
+        meant = f"up to {shown(place.end - ONE)}, the last position along the axis"
+        yield Obligation(
+            rule,
+            other.source.span,
+            severity=Severity.ERROR if far else Severity.WARNING,
+            message=f"this goes up to {shown(other.end - ONE)}, in the place of a position below {shown(place.end)}",
+            current="a number beyond the last position is given" if far else "the last position is never given",
+            expected=meant,
+            steps=(Step(place.source.span, "positions along the axis"), Step(op.span, "one or the other is taken")),
+            suggestion="end where the axis does: the upper end of a range is not part of it",
+        )
+
+
 def _start(op: Op, start: Argument, facts: Facts) -> Extent | None:
     if isinstance(start, Value) and (found := extents(facts)(start)) is not None:
         return found
