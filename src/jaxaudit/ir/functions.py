@@ -192,6 +192,8 @@ POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize 
 SORTED = _ids("sort msort sort_complex partition sort_key_val unique unique_values setdiff1d")
 ELEMENTS_IN_ORDER = SORTED | _ids("top_k approx_max_k approx_min_k median")
 """Return the elements themselves, by their order."""
+FLIPS = _ids("flip flipud")
+"""Turn the first axis back to front, unless told another."""
 REORDERED = _ids("roll flip fliplr flipud sort permutation")
 """Return all elements of one array in another order."""
 OVER_DEVICES = _ids("psum pmean pmax pmin")

@@ -14,6 +14,7 @@ from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.queries import depends, walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
+from jaxaudit.ir.functions import FLIPS
 from jaxaudit.ir.interfaces import Loop
 
 
@@ -225,5 +226,5 @@ def _is_turned(op: Op | None) -> bool:
     if op is None:
         return False
     if op.name == "array.move":
-        return op.function in ("flip", "flipud")
+        return op.function in FLIPS
     return op.name == "py.item" and _leading(op.arguments.get("index")).get("step") == -1

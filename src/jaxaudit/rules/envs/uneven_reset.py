@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import behind, last, walk
-from jaxaudit.analyses.uses import Uses
+from jaxaudit.analyses.queries import ahead, behind, depends, entered, last, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEGATIONS, QUANTIFIERS
 from jaxaudit.ir.ops import BODIES, MAPPED, MOVING, PASSED_ON
@@ -54,7 +53,6 @@ class UnevenReset(Rule):
     """
 
     summary = "Some parts of a state are reset where an episode ends, and others otherwise or never."
-    needs = (Uses,)
 
     valid = (
         Example(_STEP.format(obs="jnp.where(done, obs_first, obs_next)"), "both alike"),
@@ -86,7 +84,7 @@ def exchanged(kernel, other, state, accept):
         notes = _notes(program, facts.flow) if groups else {}
         for calls, found in groups.items():
             yield from _compared(found)
-            yield from _left_out(calls, found, [notes.get(call) for call in calls], facts.get(Uses))
+            yield from _left_out(calls, found, [notes.get(call) for call in calls], facts.flow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def _choices(op: Op, flow: Flow) -> Iterator[_Choice]:
     for pair in _arms(op):
         ways = [_way(one, flow) for one in pair]
         met = next(((one, two) for one in ways[0] for two in ways[1] if _is_beside(one.call, two.call, flow)), None)
-        if met is not None:
+        if met is not None and not any(_holds(one.call, op, flow) for one in met) and not _follows(*met, flow):
             yield _Choice(op, flag, *(reversed(met) if turned else met), reduced=reduced)
 
 
@@ -140,6 +138,18 @@ def _arms(op: Op) -> Iterator[tuple[Value, Value]]:
 def _is_beside(one: Op, other: Op, flow: Flow) -> bool:
     places = flow.places
     return one is not other and places.region_of[one] is places.region_of[other]
+
+
+def _holds(call: Op, op: Op, flow: Flow) -> bool:
+    """Whether a choice is made inside of a call."""
+    return any(flow.places.within(flow.places.region_of[op], region) for region in call.regions)
+
+
+def _follows(one: _Part, other: _Part, flow: Flow) -> bool:
+    """Whether one part is computed from the other: a step that is taken or left out, and not a fresh start."""
+    return any(depends(flow, value, other.own) for value in one.own) or any(
+        depends(flow, value, one.own) for value in other.own
+    )
 
 
 def _flag(value: Value, flow: Flow) -> tuple[Value, bool, Op | None]:
@@ -249,7 +259,7 @@ def _notes(program: Program, flow: Flow) -> dict[Op, Op]:
 
 
 def _left_out(
-    calls: tuple[Op, Op], found: Sequence[_Choice], notes: Sequence[Op | None], uses: Uses
+    calls: tuple[Op, Op], found: Sequence[_Choice], notes: Sequence[Op | None], flow: Flow
 ) -> Iterator[Obligation]:
     """Find a result that nobody reads of a call whose others replace those at the same place of another call."""
     if len({(one.flag, one.chosen.call) for one in found}) > 1:
@@ -261,9 +271,17 @@ def _left_out(
         slots = list(zip(*names, *taken, strict=False))
         paired = [one for one in found for _, mine, _, theirs in slots if _is_between(one, mine, theirs)]
         for name, mine, instead, theirs in slots if paired else ():
-            forgotten = bool(mine) and not is_unwanted(name) and not any(map(uses.is_read, mine))
-            if forgotten and any(map(uses.is_read, theirs)):
+            forgotten = bool(mine) and not is_unwanted(name) and not any(_is_read(one, flow) for one in mine)
+            if forgotten and any(_is_read(one, flow) for one in theirs):
                 yield _forgotten(note, call, name, instead, paired[0])
+
+
+def _is_read(value: Value, flow: Flow) -> bool:
+    """Whether something computes with a value, and does not merely hand it to a body that leaves it alone."""
+    names = walk((value,), lambda one: ahead(flow, one, through_ops("py.container")))
+    return any(
+        op.name != "py.container" and not list(entered(op, one)) for one in names for op in flow.readers.get(one, ())
+    )
 
 
 def _is_between(one: _Choice, mine: Sequence[Value], theirs: Sequence[Value]) -> bool:
