@@ -52,6 +52,7 @@ INDEPENDENT = {
     "KeyFacts": {"same-key-in-loop": "a loop that is left after the use has one turn with it"},
     "Ranges": {
         "carry-never-changes": "which value goes where is data flow",
+        "integer-overflow": "where a range ends stands in the call",
         "out-of-bounds-index": "the index is a constant",
         "where-nan-gradient": "no function in the arms has an infinite slope anywhere: which stand there is data flow",
     },
@@ -82,6 +83,7 @@ INDEPENDENT = {
         "value-never-read": "which binding a read sees is syntax",
     },
     "Versions": {
+        "carry-out-of-step": "what a function is given and what it returns is data flow",
         "result-discarded": "what stands as a statement is syntax",
         "module-state-mishandled": "which leaves are functions is structure",
         "unchanged-carry": "which value goes where is data flow",

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import made_of, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import QUANTIFIERS
+from jaxaudit.ir.interfaces import given_to
+from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 
 _PROGRAM = """
@@ -112,7 +115,7 @@ def _choice(op: Op, sums: Sums, shapes: Shapes) -> _Choice | None:
         return None
     if not reduced.operands or reduced.arguments.get("axis") is not None:
         return None
-    mask, arms = reduced.operands[0], _arms(op)
+    mask, arms = reduced.operands[0], [_leaves(arm, sums.flow) for arm in _arms(op)]
     size = shapes.of(mask).dims
     if len(arms) != 2 or not size or not any(_spans(one, size[0], shapes) for one in arms[0]):
         return None
@@ -129,6 +132,23 @@ def _arms(op: Op) -> list[tuple[Value, ...]]:
         return [tuple(region.results) for region in op.regions]
     given = (op.value("x", "on_true"), op.value("y", "on_false"))
     return [(one,) for one in given if one is not None]
+
+
+def _leaves(arm: tuple[Value, ...], flow: Flow) -> tuple[Value, ...]:
+    """Return what the parameters of a function that is mapped over trees stand for: their leaves."""
+    through = through_ops("py.container")
+    trees = {one for value in arm if (one := _tree(value, flow)) is not None}
+    found = set(walk(trees, lambda one: operands_of(flow, one, through)))
+    ends = (one for one in found if (made := flow.maker(one)) is None or made.name != "py.container")
+    return (*arm, *sorted(ends, key=lambda one: one.id))
+
+
+def _tree(param: Value, flow: Flow) -> Value | None:
+    region = flow.places.owner.get(param)
+    holder = None if region is None else flow.places.holder.get(id(region))
+    if region is None or holder is None or holder.name != "tree.map":
+        return None
+    return next((given for one, given in given_to(holder, region) if one is param), None)
 
 
 def _spans(value: Value, size: Dim, shapes: Shapes) -> bool:
@@ -173,9 +193,10 @@ def _judged(one: _Choice, program: Program) -> Obligation:
 
 
 def _chosen_by_element(one: _Choice, program: Program) -> Op | None:
-    """Return a choice by the same mask that takes every element by itself."""
+    """Return a choice by the same mask, or by one that it is made of, that takes every element by itself."""
+    earlier, flow = _sources(one.sums, [one.mask]), one.sums.flow
     for op in program.named("array.select"):
         condition = op.value("condition", "pred")
-        if condition is not None and one.sums.source(condition) is one.mask:
+        if condition is not None and made_of(flow, one.sums.source(condition), through_ops(*MOVING)) in earlier:
             return op
     return None

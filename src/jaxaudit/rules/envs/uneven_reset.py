@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, behind, depends, entered, last, through_ops, walk
+from jaxaudit.analyses.queries import behind, depends, last, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEGATIONS, QUANTIFIERS
 from jaxaudit.ir.ops import BODIES, MAPPED, MOVING, PASSED_ON
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.envs._shared.carried_flags import carried_flags, is_read
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.intent.names import is_unwanted
 
@@ -28,6 +29,19 @@ def step(env, key, state, action):
     return obs, state, reward, done
 """
 
+_LOOP = """
+def rollout(net, x, keys):
+    def body(carry, key):
+        x, h, done = carry
+        h = jnp.tanh({h} + net * x)  #!
+        x = x + h
+        done = jnp.abs(x) > 3.0
+        x = jnp.where(done, jax.random.normal(key), x)
+        return (x, h, done), x
+
+    return jax.lax.scan(body, (x, 0.0, False), keys)[1]
+"""
+
 
 class UnevenReset(Rule):
     """What one call gives is replaced by what another gives where a flag says so, but not all of it alike.
@@ -35,7 +49,8 @@ class UnevenReset(Rule):
     ## What it does
     Lists every choice (`jnp.where`, `lax.select`, `lax.cond`) between a result of one call and a result of another, as
     between a fresh state and the next one. Of two calls all results that correspond must be chosen by the same flag,
-    and the same one of the two where it is set.
+    and the same one of the two where it is set. A flag that resets a part of a loop's state and is carried into the
+    next turn must be read there: the other parts are reset by it.
 
     ## Why is this bad?
     Where an episode ends, the observation is that of a new one and the state that of the old one, or the other way
@@ -57,6 +72,7 @@ class UnevenReset(Rule):
     valid = (
         Example(_STEP.format(obs="jnp.where(done, obs_first, obs_next)"), "both alike"),
         Example(_STEP.format(obs="jnp.where(~done, obs_next, obs_first)"), "the same flag, turned"),
+        Example(_LOOP.format(h="jnp.where(done, 0.0, h)").replace("  #!", ""), "the memory is cleared"),
         Example(
             """
 def exchanged(kernel, other, state, accept):
@@ -72,6 +88,7 @@ def exchanged(kernel, other, state, accept):
         Example(_STEP.format(obs="jnp.where(~done, obs_first, obs_next)  #!"), "turned"),
         Example(_STEP.format(obs="obs_next").replace("key)\n", "key)  #!\n"), "never reset"),
         Example(_STEP.format(obs="jnp.where(done.any(), obs_first, obs_next)  #?"), "by any of the flags"),
+        Example(_LOOP.format(h="h"), "the memory goes on"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -85,6 +102,7 @@ def exchanged(kernel, other, state, accept):
         for calls, found in groups.items():
             yield from _compared(found)
             yield from _left_out(calls, found, [notes.get(call) for call in calls], facts.flow)
+        yield from carried_flags(self.name, program, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,17 +289,9 @@ def _left_out(
         slots = list(zip(*names, *taken, strict=False))
         paired = [one for one in found for _, mine, _, theirs in slots if _is_between(one, mine, theirs)]
         for name, mine, instead, theirs in slots if paired else ():
-            forgotten = bool(mine) and not is_unwanted(name) and not any(_is_read(one, flow) for one in mine)
-            if forgotten and any(_is_read(one, flow) for one in theirs):
+            forgotten = bool(mine) and not is_unwanted(name) and not any(is_read(one, flow) for one in mine)
+            if forgotten and any(is_read(one, flow) for one in theirs):
                 yield _forgotten(note, call, name, instead, paired[0])
-
-
-def _is_read(value: Value, flow: Flow) -> bool:
-    """Whether something computes with a value, and does not merely hand it to a body that leaves it alone."""
-    names = walk((value,), lambda one: ahead(flow, one, through_ops("py.container")))
-    return any(
-        op.name != "py.container" and not list(entered(op, one)) for one in names for op in flow.readers.get(one, ())
-    )
 
 
 def _is_between(one: _Choice, mine: Sequence[Value], theirs: Sequence[Value]) -> bool:

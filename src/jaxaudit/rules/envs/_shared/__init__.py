@@ -1,0 +1,1 @@
+"""What several rules about environments share."""
