@@ -156,6 +156,52 @@ PROGRAMS = {
         def make(config):
             return Pipeline(config)
         """,
+    "a dataclass has the fields of dataclasses alone": """
+        from dataclasses import dataclass
+
+        class Kernel:
+            width: float
+
+        @dataclass
+        class Deep(Kernel):
+            scale: float
+
+        def make():
+            return Deep(1.0), Deep(scale=2.0), Deep(1.0, 2.0)  #! signature-mismatch
+        """,
+    "an instance of a class that is not in sight is no tuple": """
+        import xarray
+
+        def mapped(f, *structures):
+            first = structures[0]
+            if isinstance(first, xarray.Dataset):
+                return {k: f(first[k]) for k in first.keys()}
+            if isinstance(first, xarray.DataArray) and first.sizes:
+                return f(first)
+            return tuple(f(one) for one in first)
+
+        def doubled(x):
+            return mapped(lambda one: one * 2, (x, x))
+        """,
+    "what is imported for sure leaves no fallback": """
+        try:
+            import jax
+            HAS_JAX = True
+        except ImportError:
+            HAS_JAX = False
+
+            class Level:
+                LOW = "low"
+
+        if HAS_JAX:
+            from enum import Enum
+
+            class Level(Enum):
+                LOW = "low"
+
+        def make(text):
+            return Level(text)
+        """,
     "typing.Tuple asks for a tuple": """
         from typing import Tuple
 

@@ -4,6 +4,21 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a name for several exceptions may be one of JAX's": """
+        import jax.errors
+
+        CAUGHT = tuple(getattr(jax.errors, name) for name in ("ConcretizationTypeError",))
+
+        def hashed(x):
+            try:
+                return float(x[0])
+            except CAUGHT:
+                return None
+
+        @jax.jit
+        def step(x):
+            return x if hashed(x) is None else x * 2
+        """,
     "arrays of NumPy are joined by NumPy": """
         @jax.jit
         def joined(parts):

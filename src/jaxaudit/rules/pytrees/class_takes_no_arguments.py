@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved, unknown
 
 
 class ClassTakesNoArguments(Rule):
@@ -78,6 +78,8 @@ class ClassTakesNoArguments(Rule):
 def _judge(op: Op) -> Obligation:
     if not op.argument_count:
         return proved(ClassTakesNoArguments.name, op.span, f"`{op.class_name}` is given no arguments, and takes none")
+    if op.guarded:
+        return unknown(ClassTakesNoArguments.name, op.span, f"`{op.class_name}` may not be what is called here")
     return Obligation(
         ClassTakesNoArguments.name,
         op.span,

@@ -47,7 +47,7 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     it.frame = outer
     decorators = tuple(decorator_name(it, it.evaluate(one), one) for one in node.decorator_list)
     kind, frozen = _kind(node, bases, decorators)
-    fields = _fields(node, bases)
+    fields = _fields(node, bases, kind)
     defaults = _defaults(frame, bases, fields)
     cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
     for name, member in list(frame.env.items()):
@@ -102,8 +102,10 @@ def _says_frozen(decorator: ast.expr) -> bool:
     )
 
 
-def _fields(node: ast.ClassDef, bases: tuple[Abstract, ...]) -> tuple[str, ...]:
-    names = dict.fromkeys(name for base in bases if isinstance(base, ClassValue) for name in base.fields)
+def _fields(node: ast.ClassDef, bases: tuple[Abstract, ...], kind: str) -> tuple[str, ...]:
+    # A dataclass takes over the fields of dataclasses alone, whatever else its bases declare.
+    known = [one for one in bases if isinstance(one, ClassValue) and (kind != "dataclass" or one.kind == kind)]
+    names = dict.fromkeys(name for base in known for name in base.fields)
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             if "ClassVar" not in ast.unparse(statement.annotation):

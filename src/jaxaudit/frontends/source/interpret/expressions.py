@@ -243,11 +243,12 @@ def _candidates(it: Interpreter, items: Sequence[ast.expr], word: str) -> list[A
         found.extend(_candidates(it, items[1:], word))
         return Exit.FALL
 
-    if all(map(_is_plain, items[1:])):
+    told = narrowed(it, items[0], holds=not stops_on)
+    if all(map(_is_plain, items[1:])) and not told:
         goes_on()
     else:
         arms = [Arm("then", lambda: Exit.FALL), Arm("else", lambda: Exit.FALL)]
-        arms[stops_on] = Arm(arms[stops_on].label, goes_on, narrowed(it, items[0], holds=not stops_on))
+        arms[stops_on] = Arm(arms[stops_on].label, goes_on, told)
         run_arms(it, arms, span, word, asked)
     return [value, *found]
 

@@ -87,6 +87,20 @@ def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
     return Exit.FALL
 
 
+def is_there(it: Interpreter, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether what is imported can be found for sure: it is part of JAX, or in sight."""
+    if isinstance(node, ast.ImportFrom) and imported_module(it.project, it.frame.module, node) is not None:
+        return True
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+    return all(
+        name.partition(".")[0] in _PARTS_OF_JAX or it.project.find(name, it.frame.module) is not None for name in names
+    )
+
+
+_PARTS_OF_JAX = frozenset(("jax", "jaxlib", "numpy"))
+"""The packages without which nothing that is audited runs."""
+
+
 def imported_module(project: Project, importer: Module, node: ast.ImportFrom) -> Module | None:
     """Return the file of the project that names are imported from."""
     source = _source_name(importer, node)

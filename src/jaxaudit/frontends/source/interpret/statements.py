@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
+from jaxaudit.frontends.source.interpret.imports import is_there
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
-from jaxaudit.frontends.source.values.callables import FunctionValue, Library, PartialValue, Transformed
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, PartialValue, Transformed
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf
@@ -120,25 +121,33 @@ def continue_(it: Interpreter, node: ast.Continue) -> Exit:
 
 def try_(it: Interpreter, node: ast.Try) -> Exit:
     """Interpret the body and each handler as alternatives, then what always runs."""
-    if _guards_imports(node):
+    if _guards_imports(it, node):
         leaving = it.execute([*node.body, *node.orelse])
     elif not node.handlers:
         leaving = it.execute([*node.body, *node.orelse])
     else:
         body = _block(it, [*node.body, *node.orelse])
-        arms = [Arm("try", _forgiving(it, body) if any(map(_forgives, node.handlers)) else body)]
+        forgives = any(_forgives(it, handler) for handler in node.handlers)
+        arms = [Arm("try", _forgiving(it, body) if forgives else body)]
         arms += [Arm("except", _handler(it, handler)) for handler in node.handlers]
         leaving = run_arms(it, arms, it.span(node), "try")
     final = it.execute(node.finalbody)
     return leaving if final is Exit.FALL else final
 
 
-def _forgives(handler: ast.ExceptHandler) -> bool:
+def _forgives(it: Interpreter, handler: ast.ExceptHandler) -> bool:
     """Whether a handler goes on after exceptions such as those of JAX."""
     parts = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = ["Exception" if part is None else ast.unparse(part) for part in parts]
-    caught = any(name in _CAUGHT or "jax" in name or "Tracer" in name or "Concretization" in name for name in names)
+    caught = any(part is None or _catches(it, part) for part in parts)
     return caught and not isinstance(handler.body[-1], ast.Raise)
+
+
+def _catches(it: Interpreter, part: ast.expr) -> bool:
+    name = ast.unparse(part)
+    if name in _CAUGHT or "jax" in name or "Tracer" in name or "Concretization" in name:
+        return True
+    # A name may stand for several, which may not be known.
+    return isinstance(part, ast.Name) and not isinstance(it.evaluate(part), Library | ClassValue)
 
 
 def _forgiving(it: Interpreter, run: Callable[[], Exit]) -> Callable[[], Exit]:
@@ -153,9 +162,18 @@ def _forgiving(it: Interpreter, run: Callable[[], Exit]) -> Callable[[], Exit]:
     return guarded
 
 
-def _guards_imports(node: ast.Try) -> bool:
-    """Whether a `try` only picks between imports: then the first choice is what the authors meant."""
-    return all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in node.body)
+def _guards_imports(it: Interpreter, node: ast.Try) -> bool:
+    """Whether a `try` only picks between imports: then the first choice is what the authors meant.
+
+    Where it notes which choice it was, that holds for what is there for sure: JAX, and modules in sight.
+    """
+    imports = [one for one in node.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    if len(imports) == len(node.body):
+        return True
+    plain = all(isinstance(one, ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign) for one in node.body)
+    caught = {ast.unparse(one.type) for one in node.handlers if one.type is not None}
+    failed = caught and caught <= {"ImportError", "ModuleNotFoundError"}
+    return bool(plain and failed and imports) and all(is_there(it, one) for one in imports)
 
 
 def _handler(it: Interpreter, handler: ast.ExceptHandler) -> Callable[[], Exit]:

@@ -123,7 +123,10 @@ def is_dataclass(it: Interpreter, given: Arguments, span: Span) -> Abstract | No
 
 
 def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstract]:
-    """Return what a condition says of variables where it holds, or where it does not: they are None, or are not."""
+    """Return what a condition says of variables where it holds, or where it does not.
+
+    They are None, or are not; or they are instances of a class that is not known, so no containers of Python's own.
+    """
     # Each way gets a constant of its own, so that a merge can tell it from one that the program wrote.
     env = it.frame.env
     names = [name for name in _nones(test, holds) if isinstance(env.get(name), Leaf)]
@@ -133,7 +136,21 @@ def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstr
         if isinstance(value, Leaf) and value.options:
             left = tuple(one for one in value.options if one != NONE)
             found[name] = left[0] if len(left) == 1 else replace(value, options=left)
+    for name in _instances(test) if holds else ():
+        if (value := env.get(name)) is not None and _plain_type(it, value) in (tuple, list, dict):
+            found[name] = it.unknown("what it is an instance of is not known", it.span(test), name)
     return found
+
+
+def _instances(test: ast.expr) -> list[str]:
+    """Return the variables that a condition asks the class of: it holds only where they have it."""
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+            return [name]
+        case ast.BoolOp(op=ast.And(), values=values):
+            return [name for value in values for name in _instances(value)]
+        case _:
+            return []
 
 
 def _nones(test: ast.expr, holds: bool) -> list[str]:
