@@ -4,6 +4,34 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what a try could convert was no tracer": """
+        @jax.jit
+        def core(x, dt, given=None):
+            used = given if given is not None else jnp.arange(3) * dt
+            try:
+                extent = float(used[-1])
+            except Exception:
+                extent = None
+            if extent is not None and extent > 3:
+                print(float(dt))
+            return x * dt
+        """,
+    "a function out of sight may ask for tracers": """
+        from elsewhere import is_jax
+
+        def backend(x):
+            if is_jax(x):
+                return "jax"
+            return "numpy"
+
+        def doubled(x):
+            if backend(x) == "jax":
+                return x * 2
+            return np.asarray(x) * 2
+
+        def run(xs):
+            return jax.vmap(doubled)(xs)
+        """,
     "a name for several exceptions may be one of JAX's": """
         import jax.errors
 

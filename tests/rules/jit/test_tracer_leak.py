@@ -4,6 +4,27 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a cache that tracers never reach: hashing them raised": """
+        cache = {}
+
+        def hashed(x):
+            try:
+                return (x.shape[0], float(x[0]))
+            except TypeError:
+                return None
+
+        def grid(x):
+            key = hashed(x)
+            if key is None:
+                return jnp.meshgrid(x, x)
+            if key not in cache:
+                cache[key] = jnp.meshgrid(x, x)
+            return cache[key]
+
+        @jax.jit
+        def run(x):
+            return grid(x)[0]
+        """,
     "a container that only the loop's body reads, after writing, and a memo that keeps what it was given": """
         def update(cache, tokens, axis):
             places = [slice(None)] * 4

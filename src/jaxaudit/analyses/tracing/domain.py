@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,9 @@ from jaxaudit.analyses.tracing.boundaries import COUNTER, entering, leaving
 from jaxaudit.analyses.tracing.context import JIT_IS_OFF, Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join, revised
 from jaxaudit.analyses.tracing.transfer import TransferTable
-from jaxaudit.analyses.tracing.visits import WATCHED, Visits
+from jaxaudit.analyses.tracing.visits import CONVERTS, WATCHED, Visits
 from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.ops import CARRYING
 
 if TYPE_CHECKING:
@@ -32,11 +33,33 @@ _PASSING = frozenset("py.operator py.join py.call_library py.container py.to_pyt
 """Ops whose result answers the question when an operand does."""
 
 
-def tracer_questions(program: Program) -> set[Value]:
-    """Return the values that say whether something is a tracer."""
+def tracer_questions(program: Program, further: Set[Value] = frozenset()) -> set[Value]:
+    """Return the values that say whether something is a tracer, `further` ones among them.
+
+    What a `try` converts to a value of Python is there where it was none, and missing where JAX raised.
+    """
     asked = program.named("py.operator", "py.call_library", "py.call_unknown")
     found = {value for op in asked if _asks(op) for value in op.results}
+    found |= {value for op in program.named(*CONVERTS) if op.guarded for value in op.results} | further
     return set(walk(found, _answers(program).__getitem__)) if found else found
+
+
+def behind(program: Program, questions: Set[Value]) -> set[Op]:
+    """Return the ops that only run where the answer to a question did not leave the function before."""
+    regions = [*(root.region for root in program.roots), *(region for op in program.walk() for region in op.regions)]
+    found: set[Op] = set()
+    for region in regions if questions else ():
+        leaving = (at for at, op in enumerate(region.ops) if _leaves(op, questions))
+        found.update(region.ops[next(leaving, len(region.ops)) + 1 :])
+    return found
+
+
+def _leaves(op: Op, questions: Set[Value]) -> bool:
+    return not questions.isdisjoint(op.operands) and _may_leave(op)
+
+
+def _may_leave(op: Op) -> bool:
+    return op.name == "py.branch" and any(region.exit is not Exit.FALL for region in op.regions)
 
 
 def asked_numbers(program: Program) -> dict[Value, Value]:
@@ -71,8 +94,12 @@ def _answers(program: Program) -> Mapping[Value, list[Value]]:
     """Return the values that answer a question when a value does."""
     found: defaultdict[Value, list[Value]] = defaultdict(list)
     for op in program.walk():
-        for value in op.operands if op.name in _PASSING else ():
+        for value in op.operands if op.name in _PASSING or (op.is_operator and op.function in COMPARISONS) else ():
             found[value].extend(op.results)
+        for inner in (one for region in op.regions if region.results for one in region.ops if _may_leave(one)):
+            # Which of its results a function gives is an answer too.
+            for value in inner.operands:
+                found[value].extend(made for region in op.regions for made in region.results)
         for region in op.regions:
             # A loop that builds a list gives what its turns add after what it carries, in the order of its results.
             for made, inner in zip(op.results, region.results, strict=False):
@@ -199,7 +226,8 @@ class TracingDomain:
 
     def finish(self, facts: Facts, solution: Solution[Trace]) -> TracingFacts:
         """Hand the visits to the rules."""
-        return self._visits.facts(tracer_questions(facts.program))
+        questions = tracer_questions(facts.program, self._visits.open)
+        return self._visits.facts(questions, behind(facts.program, questions))
 
 
 def _later(fact: Trace, *, changed: bool) -> Trace:

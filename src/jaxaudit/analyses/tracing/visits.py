@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
-from jaxaudit.analyses.tracing.facts import UNKNOWN, Trace, TracingFacts, Visit
+from jaxaudit.analyses.tracing.facts import UNKNOWN, Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.libraries.packages import TYPE_TESTS
 from jaxaudit.spans import Span
@@ -22,13 +22,13 @@ _TRACED_CODE = frozenset(
 )
 """Ops that rules judge in code that a transformation traces."""
 
-_CONVERTS = frozenset(("array.numpy", "py.to_python", "py.test"))
+CONVERTS = frozenset(("array.numpy", "py.to_python", "py.test"))
 """Ops that raise for a traced array."""
 
-_ASKS = frozenset(("py.operator", "py.call_library", "array.shape"))
+_ASKS = frozenset(("py.operator", "py.call_library", "py.call_unknown", "array.shape"))
 """Ops that may ask for the type of a value."""
 
-WATCHED = _ANYWHERE | _TRACED_CODE | _CONVERTS | _ASKS | {"py.global"}
+WATCHED = _ANYWHERE | _TRACED_CODE | CONVERTS | _ASKS | {"py.global"}
 """Ops without regions that rules or doubts are about."""
 
 
@@ -40,6 +40,9 @@ class Visits:
         self._known: dict[str, dict[tuple[object, ...], Visit]] = {}
         self._tested: set[Value] = set()
         self._switches: set[Value] = set()
+        self.open: set[Value] = set()
+        """What functions out of sight make of tracers: a condition on it asks what they are, since it has no value."""
+        self._behind: Set[Op] = frozenset()
         self._stopped: dict[tuple[Op, ...], Span] = {}
         """Where a `try` catches what JAX raises for sure: what comes after it in that call sees no tracers."""
 
@@ -48,9 +51,11 @@ class Visits:
         name = op.name
         if name == "py.global" or (name == "py.operator" and not self._switches.isdisjoint(op.operands)):
             self._switches.update(op.results)
+        if name == "py.call_unknown" and any(read(value).kind is Kind.TRACED for value in op.operands):
+            self.open.update(op.results)
         if name in _ASKS and _tests_type(op):
             self._tested.update(op.operands)
-        if name in _CONVERTS and op.guarded and any(read(value).traced_array for value in op.operands):
+        if name in CONVERTS and op.guarded and any(read(value).traced_array for value in op.operands):
             stack = tuple(self.context.ops())
             while stack and stack[-1].name == "py.branch":
                 stack = stack[:-1]
@@ -76,12 +81,13 @@ class Visits:
                 if value in self._tested or param in self._tested:
                     self._tested.update((value, param))
 
-    def facts(self, questions: Set[Value] = frozenset()) -> TracingFacts:
+    def facts(self, questions: Set[Value] = frozenset(), behind: Set[Op] = frozenset()) -> TracingFacts:
         """Return all visits; code that asks for a value's type takes another path for tracers, so doubt such values.
 
-        `questions` are conditions that ask for tracers.
+        `questions` are conditions that ask for tracers, and `behind` what runs only where none of them left.
         """
         self._switches |= questions
+        self._behind = behind
         return TracingFacts({name: tuple(map(self._doubted, known.values())) for name, known in self._known.items()})
 
     def _doubted(self, visit: Visit) -> Visit:
@@ -98,6 +104,8 @@ class Visits:
         With a global switch nothing may be traced, and code that asks for tracers takes another path for them.
         """
         if visit.op.guarded or (self._stopped and self._is_stopped(visit)):
+            return True
+        if self._behind and not self._behind.isdisjoint((visit.op, *visit.stack)):
             return True
         return any(op.name == "py.branch" and not self._switches.isdisjoint(op.operands) for op in visit.stack)
 
