@@ -134,6 +134,9 @@ class _Reader:
     def _enter_root(self, function: FunctionValue) -> None:
         for caller in callers_in_bases(function):
             self._guarded(partial(interpret_root, self.it, caller, function.owner))
+        if (differentiated := self.it.served.get(function.node)) is not None:
+            # A rule is entered beside its function, which may be called nowhere else than in the rule.
+            self._guarded(partial(interpret_root, self.it, differentiated))
         if function.node in self.it.entered:
             return
         self._guarded(lambda: interpret_root(self.it, function), function)

@@ -16,9 +16,11 @@ from jaxaudit.ir.functions import FIXED
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import COMPUTED, UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.gradients._shared.measured import Measured, Sample
 from jaxaudit.spans import Span
 
 _COMPUTES = COMPUTED | {"array.select"}
+_FLAT = 1e-6
 _OPAQUE = UNFOLLOWED | {"py.call_library", "py.global", "py.attr", "py.element", "callback"}
 
 _PROGRAM = """
@@ -44,8 +46,9 @@ class WrongCustomDerivative(Rule):
     """A rule given to `custom_vjp` or `custom_jvp` is not the derivative of its function.
 
     ## What it does
-    On source, follows the forward and the backward rule of `custom_vjp` beside each call: there must be one gradient
-    for each argument, of the argument's shape, and it must depend on the incoming cotangent. Under `run`, `trace` and
+    On source, follows the rules of `custom_vjp` and `custom_jvp` beside each call: there must be one gradient for each
+    argument, of the argument's shape, and it must depend on the incoming cotangent. Where both can be computed for
+    arrays of one element, the rule must give the function's own value and its derivative. Under `run`, `trace` and
     `pytest --jaxaudit`, each rule that is called is also evaluated on 64 small random inputs and compared with autodiff
     of the function and with finite differences (`--no-probe` turns that off). What differs is named with the argument
     and the ratio: a wrong factor or sign, exchanged residuals or gradients, an ignored cotangent. One that passes the
@@ -66,9 +69,9 @@ class WrongCustomDerivative(Rule):
             return g * scale, jnp.sum(g * x, axis=0)
 
     ## When it cannot tell
-    On source, when shapes are not known. A probe leaves open functions that round, draw random numbers or call back
-    into Python, and rules closed over traced values; what may be meant, such as the cheap gradient of a fixed point, is
-    a warning.
+    On source, when shapes are not known, or something is called that is not known for one element. A probe leaves open
+    functions that round, draw random numbers or call back into Python, and rules closed over traced values; what may be
+    meant, such as the cheap gradient of a fixed point, is a warning.
     """
 
     summary = "The rule of `custom_vjp` or `custom_jvp` is not the derivative of its function."
@@ -84,7 +87,7 @@ class WrongCustomDerivative(Rule):
         Example(_PROGRAM.format(returned="(g * scale,)  #!"), "one gradient for two arguments"),
         Example(_PROGRAM.format(returned="jnp.exp(x), jnp.sum(g * x, axis=0)  #!"), "the cotangent is ignored"),
         Example(
-            _PROGRAM.replace("x, scale = saved", "scale, x = saved  #?").format(returned="g * scale, None"),
+            _PROGRAM.replace("x, scale = saved", "scale, x = saved  #?").format(returned="g * scale, None  #!"),
             "unpacked in another order than saved",
         ),
         Example(
@@ -122,21 +125,133 @@ class WrongCustomDerivative(Rule):
             """,
             "a derivative without its cotangent",
         ),
+        Example(
+            """
+            @jax.custom_jvp
+            def smooth(x, sharpness):
+                return jax.nn.softplus(sharpness * x) / sharpness
+
+            @smooth.defjvp
+            def smooth_jvp(primals, tangents):
+                x, sharpness = primals
+                dx, _ = tangents
+                return smooth(x, sharpness), jax.nn.sigmoid(x) * dx  #!
+            """,
+            "a factor is missing",
+        ),
+        Example(
+            """
+            @jax.custom_vjp
+            def power(x):
+                return x**3
+
+            def forward(x):
+                return x**2, x  #!
+
+            def backward(x, g):
+                return (3 * x * g,)  #!
+
+            power.defvjp(forward, backward)
+            """,
+            "neither the value nor the derivative of the function",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every backward rule gives for every argument of its function."""
-        shapes = facts.get(Shapes)
-        rules = [op for op in program.named("py.call") if op.role == "derivative"]
-        for op in rules:
-            yield from _judge(op, shapes)
+        for op in program.named("py.call"):
+            if op.role == "derivative":
+                yield from _judge(op, facts)
+            elif op.role == "tangent":
+                yield from _pushed(op, facts)
 
 
-def _judge(op: Op, shapes: Shapes) -> Iterator[Obligation]:
+def _pushed(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Judge a rule that pushes tangents forward."""
+    where = op.return_at or op.span
+    measured = Measured(op, facts)
+    yield from _own_value(op, where, measured)
+    for name, primal in zip(op.rule_arguments or (), op.primals or (), strict=False):
+        for leaf in primal:
+            yield _measured(op, where, name, measured.derivatives(leaf)) or _unknown(
+                where, f"whether the tangent of `{name}` is used as it should be is not known"
+            )
+
+
+def _own_value(op: Op, where: Span, measured: Measured) -> Iterator[Obligation]:
+    """Compare what a rule gives beside the derivative with what the function gives."""
+    samples = measured.values()
+    if not samples:
+        yield _unknown(
+            op.span, f"whether the rule of `{op.qualified}` gives the value of `{op.qualified}` is not known"
+        )
+    elif all(one.agrees for one in samples):
+        yield _proved(op.span, f"the rule of `{op.qualified}` gives its value")
+    elif not any(one.agrees for one in samples):
+        yield Obligation(
+            WrongCustomDerivative.name,
+            next((one.span for one in _made_here(op)), where),
+            message=f"the rule of `{op.qualified}` gives another value than `{op.qualified}` itself",
+            current=f"{_words(samples[0])}: the value changes when somebody differentiates",
+            expected="the rule gives the function's own value beside the derivative",
+            steps=(Step(where, "the rule is here"),),
+            suggestion=f"call `{op.qualified}` in the rule for the value",
+        )
+    else:
+        yield _unknown(op.span, f"the rule of `{op.qualified}` differs from `{op.qualified}` in some places")
+
+
+def _made_here(op: Op) -> Iterator[Op]:
+    """Return the ops that make the value which a rule gives."""
+    makers = {value: one for one in op.regions[0].walk() for value in one.results}
+    body = _Body.of(op)
+    for value in op.outputs if isinstance(op.outputs, tuple) else ():
+        inner = next((one for one in walk((value,), body.behind) if _is_computed(makers.get(one))), None)
+        if inner is not None:
+            yield makers[inner]
+
+
+def _is_computed(op: Op | None) -> bool:
+    return op is not None and op.name in _COMPUTES
+
+
+def _measured(op: Op, where: Span, name: str, samples: Sequence[Sample]) -> Obligation | None:
+    """Judge what a rule gives for one argument on numbers; None where that says nothing."""
+    if not samples or all(abs(one.wanted) < _FLAT for one in samples):
+        # A surrogate for what is flat is meant.
+        return None
+    if all(one.passes and not one.agrees for one in samples):
+        # So are a gradient that is clipped or reversed on its way, and one that goes straight through.
+        return None
+    if all(one.agrees for one in samples):
+        return _proved(where, f"what the rule gives for `{name}` is the derivative of `{op.qualified}`, on numbers")
+    if any(one.agrees for one in samples):
+        return _unknown(where, f"what the rule gives for `{name}` differs from the derivative in some places")
+    ignored = all(abs(one.found) < _FLAT for one in samples)
+    if ignored and op.role == "derivative":
+        return _unknown(where, f"`{op.rule}` gives no gradient for `{name}`, which `{op.qualified}` depends on")
+    lost = f"the rule of `{op.qualified}` leaves the tangent of `{name}` out"
+    return Obligation(
+        WrongCustomDerivative.name,
+        where,
+        message=lost if ignored else f"what the rule gives for `{name}` is not the derivative of `{op.qualified}`",
+        current=f"{_words(samples[0])} on numbers, and in no other place it agrees either",
+        expected=f"the derivative of `{op.qualified}` by `{name}`, times what comes in",
+        suggestion=f"compare the rule with `jax.grad` of the body of `{op.qualified}`",
+    )
+
+
+def _words(one: Sample) -> str:
+    return f"{one.found:.3g} where it is {one.wanted:.3g}"
+
+
+def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
     names, gradients, where = op.rule_arguments or (), op.gradients, op.return_at or op.span
     if gradients is None:
         yield _unknown(where, f"what `{op.rule}` gives is not known")
         return
+    measured = Measured(op, facts)
+    yield from _own_value(op, where, measured)
     yield from _order(op)
     if len(gradients) != len(names):
         yield _count(op, where, len(names), len(gradients))
@@ -144,7 +259,11 @@ def _judge(op: Op, shapes: Shapes) -> Iterator[Obligation]:
     elements = op.elements or ()
     spots = elements if len(elements) == len(names) else (where,) * len(names)
     for name, spot, primal, gradient in zip(names, spots, op.primals or (), gradients, strict=True):
-        yield _argument(op, spot, name, (primal, gradient), shapes)
+        found = _argument(op, spot, name, (primal, gradient), facts.get(Shapes))
+        more = None
+        if found.verdict is not Verdict.VIOLATED and gradient is not None and len(primal) == 1:
+            more = _measured(op, spot, name, measured.derivatives(primal[0]))
+        yield found if more is None else more
 
 
 def _argument(

@@ -1,19 +1,19 @@
-"""Rules of `custom_vjp`: what the forward pass saves and what the backward pass gives, beside the function itself.
+"""Rules of `custom_vjp` and `custom_jvp`: what they give for a derivative, beside the function itself.
 
-The two rules are interpreted where the function is called, in a region that stands beside the call: it computes nothing
+The rules are interpreted where the function is called, in a region that stands beside the call: it computes nothing
 the program uses. What it leaves behind are the gradients, so that they can be set against the arguments.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxaudit.frontends.source.interpret.functions import replaced
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Const
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, TupleValue
 from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
 
@@ -27,25 +27,33 @@ _UNFIT = ("key.", "py.append", "py.store", "py.set_item", "callback")
 
 
 class Rules(NamedTuple):
-    """The two functions given to `defvjp`."""
+    """The two functions given to `defvjp`, or the one given to `defjvp`."""
 
     forward: FunctionValue
-    backward: FunctionValue
+    backward: FunctionValue | None
+
+    @property
+    def last(self) -> FunctionValue:
+        """The rule that gives the derivative."""
+        return self.backward or self.forward
 
 
-def define(it: Interpreter, receiver: Abstract, given: Arguments) -> None:
-    """Remember `f.defvjp(forward, backward)`."""
-    forward, backward = given.get(0, "fwd"), given.get(1, "bwd")
+def define(it: Interpreter, receiver: Abstract, given: Arguments, *, pushes: bool = False) -> None:
+    """Remember `f.defvjp(forward, backward)`, or `f.defjvp(rule)` which pushes tangents forward."""
+    forward, backward = (given.get(0, "jvp"), None) if pushes else (given.get(0, "fwd"), given.get(1, "bwd"))
     function = receiver.function if isinstance(receiver, Transformed) else receiver
     if isinstance(function, FunctionValue) and isinstance(forward, FunctionValue):
-        if isinstance(backward, FunctionValue):
-            it.derivatives[function.node] = Rules(forward, backward)
+        if isinstance(backward, FunctionValue) or pushes:
+            rules = it.derivatives[function.node] = Rules(
+                forward, backward if isinstance(backward, FunctionValue) else None
+            )
+            it.served.update((one.node, function) for one in rules if one is not None)
 
 
 def follow(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> None:
     """Interpret the rules of a function beside a call of it."""
     function = callee.function
-    if callee.spelling != "jax.custom_vjp" or not isinstance(function, FunctionValue):
+    if callee.spelling not in ("jax.custom_vjp", "jax.custom_jvp") or not isinstance(function, FunctionValue):
         return
     rules = it.derivatives.get(function.node)
     static = _static(it, callee)
@@ -55,7 +63,7 @@ def follow(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -
     if max(static, default=-1) >= len(given.positional):
         return
     followed = it.followed_rules.setdefault(function.node, [])
-    if len(followed) < _MOST and rules.forward.node not in it.active and rules.backward.node not in it.active:
+    if len(followed) < _MOST and not any(one is not None and one.node in it.active for one in rules):
         followed.append(span)
         _emit(it, function, rules, given, static, span)
 
@@ -80,40 +88,74 @@ def _emit(
 ) -> None:
     inputs = flattened(it, given.positional)
     moving = [at for at in range(len(given.positional)) if at not in static]
-    with it.builder.nested("function", rules.backward.name, span, inputs.params) as region:
+    with it.builder.nested("function", rules.last.name, span, inputs.params) as region:
         args = replaced(given, inputs).positional
-        gradients, attrs = _backward(it, rules, args, static, span)
+        if rules.backward is None:
+            gradients, attrs = _pushed(it, rules.forward, args, static, span)
+        else:
+            gradients, attrs = _backward(it, rules.forward, rules.backward, args, static, span)
     attrs |= {
         "function": function.name,
-        "role": "derivative",
+        "role": "tangent" if rules.backward is None else "derivative",
         "arguments": tuple(_parameter(function, at) for at in moving),
         "primals": tuple(data_leaves(it, args[at]) for at in moving),
-        **_returned(rules.backward, len(moving)),
-        "rule": rules.backward.name,
+        **_returned(rules.last, len(moving)),
+        "rule": rules.last.name,
     }
-    it.builder.close(region, tuple(dict.fromkeys(value for part in gradients or () for value in part or ())))
+    made = [*(part or () for part in gradients or ()), attrs.get("outputs", ())]
+    it.builder.close(region, tuple(dict.fromkeys(value for part in made for value in part)))
     if not any(_unfit(region)):
         attrs["gradients"] = gradients
         it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=(), regions=(region,))
 
 
+Followed = tuple[tuple[tuple[Value, ...] | None, ...] | None, dict[str, Any]]
+"""The leaves of each derivative (None for a missing one), and what crosses between the rules."""
+
+
+def _pushed(it: Interpreter, rule: FunctionValue, args: tuple[Abstract, ...], static: set[int], span: Span) -> Followed:
+    """Give a rule a tangent for every argument, and return the tangents of what it gives."""
+    moving = [one for at, one in enumerate(args) if at not in static]
+    tangents = [_linear(it, one, span) for one in moving]
+    fixed = [args[at] for at in sorted(static)]
+    primals = (TupleValue(tuple(moving)), TupleValue(tuple(tangents)))
+    left = known_items(it, it.call(rule, Arguments((*fixed, *primals)), span))
+    attrs = {"cotangents": tuple(value for one in tangents for value in data_leaves(it, one))}
+    if left is None or len(left) != 2:
+        return None, attrs
+    out, tangent = left
+    return (tuple(data_leaves(it, tangent)),), {**attrs, "outputs": tuple(data_leaves(it, out))}
+
+
+def _linear(it: Interpreter, value: Abstract, span: Span) -> Abstract:
+    """Return a tangent or cotangent of a value."""
+    incoming = [
+        it.emit("array.map", span, {"x": one}, {"function": "cotangent"}).result for one in data_leaves(it, value)
+    ]
+    return with_data(it, value, incoming)
+
+
 def _backward(
-    it: Interpreter, rules: Rules, args: tuple[Abstract, ...], static: set[int], span: Span
-) -> tuple[tuple[tuple[Value, ...] | None, ...] | None, dict[str, object]]:
-    """Return the leaves of each gradient (None for a missing one), and what crosses between the rules."""
-    left = known_items(it, it.call(rules.forward, Arguments(args), span))
+    it: Interpreter,
+    forward: FunctionValue,
+    backward: FunctionValue,
+    args: tuple[Abstract, ...],
+    static: set[int],
+    span: Span,
+) -> Followed:
+    """Hand what the forward rule saves, and a cotangent, to the backward rule."""
+    left = known_items(it, it.call(forward, Arguments(args), span))
     if left is None or len(left) != 2:
         return None, {}
     out, saved = left
-    before = data_leaves(it, out)
-    incoming = [it.emit("array.map", span, {"x": one}, {"function": "cotangent"}).result for one in before]
-    cotangent = with_data(it, out, incoming)
+    cotangent = _linear(it, out, span)
     fixed = [args[at] for at in sorted(static)]
-    given = it.call(rules.backward, Arguments((*fixed, saved, cotangent)), span)
-    attrs: dict[str, object] = {
-        "cotangents": tuple(incoming),
-        "saved": _names(rules.forward),
-        **_taken(rules.backward, len(fixed)),
+    given = it.call(backward, Arguments((*fixed, saved, cotangent)), span)
+    attrs: dict[str, Any] = {
+        "cotangents": tuple(data_leaves(it, cotangent)),
+        "outputs": tuple(data_leaves(it, out)),
+        "saved": _names(forward),
+        **_taken(backward, len(fixed)),
     }
     items = known_items(it, given)
     if items is None:

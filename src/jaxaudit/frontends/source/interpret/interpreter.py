@@ -67,6 +67,8 @@ class Interpreter:
         """The outermost transformation each function was given to."""
         self.derivatives: dict[FunctionNode, Rules] = {}
         """The rules of functions with their own derivative."""
+        self.served: dict[FunctionNode, FunctionValue] = {}
+        """The function that each rule for a derivative belongs to."""
         self.followed_rules: dict[FunctionNode, list[Span]] = {}
         """The calls whose rules were interpreted."""
         self.active: list[FunctionNode] = []

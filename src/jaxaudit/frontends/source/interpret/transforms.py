@@ -34,6 +34,7 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, T
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, trees_of
 from jaxaudit.ir import Argument
+from jaxaudit.ir.ops import CUSTOM_DERIVATIVES
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.transformations import WRAPPERS
 from jaxaudit.spans import NOWHERE, Span
@@ -95,7 +96,7 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
     if callee.spelling == "jax.jit":
         note_given_back(it, callee.spelling, result, span)
-    if callee.transform == "custom_vjp":
+    if callee.transform in CUSTOM_DERIVATIVES:
         derivatives.follow(it, callee, given, span)
     if callee.spelling == "jax.custom_gradient":
         # Beside its value the function gives its derivative, which stays inside.
