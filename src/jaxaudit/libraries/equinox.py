@@ -69,9 +69,11 @@ _LAYERS = merge(
         State.set: item value
         State.substate: pytree
         State.update: substate
+        """),
+    rows(_NN, "py.call_library", """
         delete_init_state: model
         inference_mode: pytree value -> like pytree
-        """),
+        """, roles="record.copy"),
 )
 
 _TREES = merge(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.succession import goes_on
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
@@ -94,6 +96,16 @@ class ResultDiscarded(Rule):
             "a train state",
         ),
         Example("def f(x):\n    x.astype('float32')  #!\n    return x.mean()\n", "a cast"),
+        Example(
+            "def tail(losses, cut):\n    losses.sort()  #!\n    return losses[cut:].mean()\n\n"
+            "def main(x, y):\n    return tail(jnp.sum(x, axis=1) - y, 3)\n",
+            "a method of an array that a caller made",
+        ),
+        Example(
+            "import equinox as eqx\n\ndef predict(model, x):\n    eqx.nn.inference_mode(model)  #!\n"
+            "    return model(x)\n",
+            "a changed copy of a model",
+        ),
         Example("def f(x):\n    x / jnp.linalg.norm(x)  #!\n    return x\n", "a quotient"),
         Example(
             "import dataclasses\n\ndef f(agent):\n    dataclasses.replace(agent, step=agent.step + 1)  #!\n"
@@ -120,6 +132,8 @@ class ResultDiscarded(Rule):
 def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
     flow = facts.flow
     op = flow.made_at(note.span, note)
+    if op is not None and op.name == "tree.leaf":
+        op = flow.maker(op.operands[-1])
     if op is None:
         return
     if note.is_last and not note.guarded and not VOCABULARY[op.name].effect:
@@ -211,8 +225,15 @@ def _serves_as_array(op: Op, flow: Flow) -> bool:
 def _is_on_jax_array(op: Op, flow: Flow) -> bool:
     """Whether a method is that of an array of JAX: `sort` changes lists and NumPy arrays in place."""
     given = op.operands if op.is_operator else list(op.arguments.values())[:1]
-    makers = (flow.maker(value) for value in given if isinstance(value, Value))
-    return any(made is not None and (computes(made.qualified) or made.name == "array.scatter") for made in makers)
+
+    def made_of(value: Value) -> Sequence[Value]:
+        # What an operator gives is an array of JAX where one of its operands is.
+        made = flow.maker(value)
+        return [origin(flow, one, {}).value for one in made.operands] if made is not None and made.is_operator else ()
+
+    found = walk((origin(flow, value, {}).value for value in given if isinstance(value, Value)), made_of)
+    makers = (made for value in found if (made := flow.maker(value)) is not None and not made.is_operator)
+    return any(computes(made.qualified) or made.name == "array.scatter" for made in makers)
 
 
 def _not_returned(op: Op) -> Obligation:

@@ -263,7 +263,8 @@ def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
         more = None
         if found.verdict is not Verdict.VIOLATED and gradient is not None and len(primal) == 1:
             more = _measured(op, spot, name, measured.derivatives(primal[0]))
-        yield found if more is None else more
+        # Numbers have no shapes: what they prove is half of it.
+        yield found if more is None or more.verdict is Verdict.PROVED else more
 
 
 def _argument(

@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
 
 _NO_HASH = "unhashable "
 """What a front end says before the class of an object that cannot be hashed."""
@@ -85,6 +85,16 @@ class StaticArgumentMisuse(Rule):
     def main(x):
         return split(x, [1, 2, 3])  #!
 
+    ## a dict of texts and lists
+    import functools
+
+    @functools.partial(jax.jit, static_argnames=("bank",))
+    def power(x, bank):
+        return x * len(bank["bands"])
+
+    def main(x):
+        return power(x, bank=dict(bands=[("low", 1)], taper="hann"))  #!
+
     ## an array
     import functools
 
@@ -117,8 +127,10 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
         text = f"`{misfit}` is declared static, but `{op.qualified}` has no such parameter"
         yield _violation(op, text, "name one of the function's parameters")
     for name, kind, static in op.given or ():
-        if static is True and kind in ("list", "dict", "set"):
-            yield _violation(op, f"`{name}` is static, but a {kind} cannot be hashed", "give a tuple")
+        # What holds something that cannot be hashed cannot be hashed either.
+        unhashable = [one for one in kind.split(" in a ") if one in ("list", "dict", "set")]
+        if static is True and unhashable:
+            yield _violation(op, f"`{name}` is static, but a {unhashable[-1]} cannot be hashed", "give a tuple")
         elif static is True and kind.startswith(_NO_HASH):
             text = f"`{name}` is static, but a `{kind.removeprefix(_NO_HASH)}` cannot be hashed"
             yield _violation(op, text, "define `__hash__`, or make the dataclass frozen")
@@ -149,5 +161,6 @@ def _violation(op: Op, message: str, suggestion: str) -> Obligation:
         current="the call raises `ValueError`",
         raises=Raises.TRACING,
         expected="static arguments are hashable and fit the parameters",
+        steps=() if op.wrapped is None else (Step(op.wrapped, "it is declared static here"),),
         suggestion=suggestion,
     )
