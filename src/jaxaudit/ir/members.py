@@ -39,8 +39,12 @@ class ClassMembers:
     """How many arguments its constructor keeps as they are."""
     missing: tuple[Place, ...] = ()
     """Those that nothing in sight gives it."""
+    foreign: tuple[Place, ...] = ()
+    """Those that are given to objects, though as far as can be seen not to its own."""
     unread: tuple[Place, ...] = ()
     """Arguments of the constructor that are kept under a private name and nowhere else, which nothing reads."""
+    unsure: tuple[Place, ...] = ()
+    """Arguments that are kept or copied, which code out of sight may read or not."""
     rebuilt: tuple[Rebuilt, ...] = ()
     open: str = ""
     """Why not all of its attributes are in sight; empty where they are."""

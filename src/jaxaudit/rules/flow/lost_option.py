@@ -77,8 +77,11 @@ class LostOption(Rule):
         for cls in (one for one in program.members if one.kept):
             if cls.open:
                 yield unknown(self.name, cls.span, f"not all that reads `{cls.name}` is in sight: {cls.open}")
-            elif not cls.unread and not cls.rebuilt:
+            elif not cls.unread and not cls.rebuilt and not cls.unsure:
                 yield proved(self.name, cls.span, f"no argument of `{cls.name}` is kept unread or left out of a copy")
+            for one in () if cls.open else cls.unsure:
+                reason = f"whether `{one.name}` has an effect depends on who uses objects of `{cls.name}`"
+                yield unknown(self.name, one.span, reason)
             for one in cls.unread:
                 yield Obligation(
                     self.name,

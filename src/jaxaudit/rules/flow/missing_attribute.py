@@ -86,13 +86,17 @@ class MissingAttribute(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every class, and every attribute of its own that nothing gives it."""
-        for cls in program.members:
-            if cls.open and cls.count:
+        for cls in (one for one in program.members if one.count):
+            if cls.open:
                 yield unknown(self.name, cls.span, f"not all attributes of `{cls.name}` are in sight: {cls.open}")
-            elif cls.missing:
-                yield from (_finding(cls, one) for one in cls.missing)
-            elif cls.count:
-                yield proved(self.name, cls.span, f"each attribute that methods of `{cls.name}` read is set somewhere")
+                continue
+            if not cls.missing and not cls.foreign:
+                proof = f"each attribute that methods of `{cls.name}` read is set by its classes"
+                yield proved(self.name, cls.span, proof)
+            yield from (_finding(cls, one) for one in cls.missing)
+            for one in cls.foreign:
+                reason = f"`{one.name}` is set, but not by `{cls.name}` or its bases: whether it is there is not known"
+                yield unknown(self.name, one.span, reason)
 
 
 def _finding(cls: ClassMembers, one: Place) -> Obligation:

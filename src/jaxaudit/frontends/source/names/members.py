@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
@@ -43,15 +45,43 @@ def _members(
 ) -> ClassMembers:
     path = cls.frame.module.path
     family = {one.node: one for heir in heirs for one in ancestry(heir)}
-    reads = [one for method in _methods(node) for one in _own_reads(method)]
-    why = _why_open(family.values())
-    known = {*dir(object), *given, *(name for one in family.values() for name in (*one.namespace, *one.fields))}
-    missing = [Place(one.attr, span_of(one, path)) for one in reads if one.attr not in known]
+    own = [one for base in family if base is not None for one in _own_parts(base)]
+    loaded = {one.attr for one in own if isinstance(one.ctx, ast.Load)}
+    members = {name for one in family.values() for name in (*one.namespace, *one.fields)}
+    known = {*dir(object), *members, *(one.attr for one in own if not isinstance(one.ctx, ast.Load))}
+    reads = [one for one in _own_parts(node) if isinstance(one.ctx, ast.Load)]
+    unset = [Place(one.attr, span_of(one, path)) for one in reads if one.attr not in known]
+    found = ClassMembers(
+        cls.name,
+        span_of(node, path),
+        len(reads),
+        missing=tuple(one for one in unset if one.name not in given),
+        foreign=tuple(one for one in unset if one.name in given),
+        open=_why_open(family.values()),
+    )
     init = next((one for one in _methods(node) if one.name == "__init__"), None)
-    kept = 0 if init is None else len(list(_kept(init)))
-    unread = () if init is None else tuple(_unread(init, read, path))
-    rebuilt = () if init is None else tuple(_rebuilt(node, init, path))
-    return ClassMembers(cls.name, span_of(node, path), len(reads), kept, tuple(missing), unread, rebuilt, why)
+    if init is None:
+        return found
+    # What the constructor itself goes on with has an effect, whoever reads what is kept.
+    mentions = Counter(one.id for one in walk(*init.body) if isinstance(one, ast.Name))
+    kept = list(_kept(init))
+    idle = [(name, part) for name, part in kept if part.attr not in loaded and mentions[name] == 1]
+    unread = tuple(
+        Place(name, span_of(part, path)) for name, part in idle if _is_private(part) and part.attr not in read
+    )
+    unsure = tuple(one for name, part in idle if (one := Place(name, span_of(part, path))) not in unread)
+    copies = list(_copies(node, init, dict(kept), path))
+    return replace(
+        found,
+        kept=len(kept),
+        unread=unread,
+        unsure=(*unsure, *(Place(one.name, one.span) for one, sure in copies if not sure)),
+        rebuilt=tuple(one for one, sure in copies if sure),
+    )
+
+
+def _is_private(node: ast.Attribute) -> bool:
+    return node.attr.startswith("_") and not node.attr.startswith("__")
 
 
 def _why_open(family: Iterable[ClassValue]) -> str:
@@ -89,14 +119,20 @@ def _methods(node: ast.ClassDef) -> Iterator[_Method]:
                 yield one
 
 
-def _own_reads(method: _Method) -> Iterator[ast.Attribute]:
+@lru_cache(maxsize=4096)
+def _own_parts(node: ast.ClassDef) -> tuple[ast.Attribute, ...]:
+    """Return the attributes that methods of a class read and set of their own object."""
+    return tuple(one for method in _methods(node) for one in _parts_of_self(method))
+
+
+def _parts_of_self(method: _Method) -> Iterator[ast.Attribute]:
     own = method.args.args[0].arg
     inside = list(_sees(own, method.body))
     if any(isinstance(one, ast.Name) and one.id == own and not isinstance(one.ctx, ast.Load) for one in inside):
         return
     for one in inside:
         match one:
-            case ast.Attribute(value=ast.Name(id=base), ctx=ast.Load()) if base == own:
+            case ast.Attribute(value=ast.Name(id=base)) if base == own:
                 yield one
 
 
@@ -119,32 +155,25 @@ def _kept(init: _Method) -> Iterator[tuple[str, ast.Attribute]]:
                     yield name, target
 
 
-def _unread(init: _Method, read: set[str], path: str) -> Iterator[Place]:
-    """Return the parameters that are kept under a private name that nothing reads, and not used otherwise."""
-    mentions = [one.id for one in walk(*init.body) if isinstance(one, ast.Name)]
-    for name, target in _kept(init):
-        private = target.attr.startswith("_") and not target.attr.startswith("__")
-        if private and target.attr not in read and mentions.count(name) == 1:
-            yield Place(name, span_of(target, path))
-
-
-def _rebuilt(node: ast.ClassDef, init: _Method, path: str) -> Iterator[Rebuilt]:
-    """Return the arguments that methods leave out where they make another object from the parts of their own."""
-    kept = dict(_kept(init))
+def _copies(
+    node: ast.ClassDef, init: _Method, kept: dict[str, ast.Attribute], path: str
+) -> Iterator[tuple[Rebuilt, bool]]:
+    """Return the arguments that methods leave out where they make another object, and whether it is a copy for sure."""
     places = [one.arg for one in init.args.args[1:]]
     optional = {*places[len(places) - len(init.args.defaults) :], *(one.arg for one in init.args.kwonlyargs)}
     for method in _methods(node):
         own = method.args.args[0].arg
         for call in walk(*method.body) if method is not init else ():
-            if not isinstance(call, ast.Call) or not _makes(call, node.name, own) or _spreads(call):
+            if not isinstance(call, ast.Call) or not _makes(call, node.name, own):
                 continue
             given = {*places[: len(call.args)], *(word.arg for word in call.keywords)}
             values = (*call.args, *(word.value for word in call.keywords))
             parts = {one.attr for one in values if isinstance(one, ast.Attribute) and _is_own(one.value, own)}
             copied = [name for name in given if name in kept and kept[name].attr in parts]
-            left = [name for name in kept if name in optional and name not in given]
-            if len(copied) >= 2:
-                yield from (Rebuilt(method.name, name, kept[name].attr, span_of(call, path)) for name in left)
+            sure = len(copied) >= 2 and not _spreads(call)
+            for name in kept:
+                if name in optional and name not in given:
+                    yield Rebuilt(method.name, name, kept[name].attr, span_of(call, path)), sure
 
 
 def _makes(call: ast.Call, cls: str, own: str) -> bool:
