@@ -95,7 +95,6 @@ INDEPENDENT = {
         "tracer-leak": "a constant is not traced",
         "dynamic-shape": "the size is given in the call",
         "impure-body": "a body without any store changes nothing",
-        "invalid-input-type": "the kinds of arguments are those of their expressions",
         "iterator-in-traced-code": "the argument is a container as it is written",
         "python-branch-on-traced": "the length of a written `range` is a constant",
         "python-random-in-traced-code": "which transformation stands around a line is structure",

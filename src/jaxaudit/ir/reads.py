@@ -63,4 +63,6 @@ class ScopeReads:
     unbound: tuple[Unbound, ...] = ()
     dead: tuple[Dead, ...] = ()
     bound: int = 0
-    """How many values are computed and given a name."""
+    """How many values are computed and given a name that nothing else can read."""
+    unsure: str = ""
+    """A name with several values, of which functions inside read one or another."""

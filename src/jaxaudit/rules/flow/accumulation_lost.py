@@ -78,7 +78,7 @@ class AccumulationLost(Rule):
 
 def _judge(op: Op) -> Obligation:
     if not op.problem:
-        return proved(AccumulationLost.name, op.span, f"every turn adds to `{op.label}`, and none starts it anew")
+        return proved(AccumulationLost.name, op.span, f"turns add to `{op.label}`, and none starts it anew")
     anew = op.problem == "overwritten"
     return Obligation(
         AccumulationLost.name,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved, unknown
 
 
 class BatchNeverEmptied(Rule):
@@ -83,6 +83,10 @@ class BatchNeverEmptied(Rule):
 def _judge(op: Op) -> Obligation:
     if not op.problem:
         return proved(BatchNeverEmptied.name, op.span, f"`{op.label}` is emptied or bound again in the loop")
+    if op.problem == "handed":
+        return unknown(
+            BatchNeverEmptied.name, op.span, f"whether what `{op.label}` is handed to empties it is not known"
+        )
     once = op.problem == "once"
     return Obligation(
         BatchNeverEmptied.name,

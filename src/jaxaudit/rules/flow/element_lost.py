@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved, unknown
 
 
 class ElementLost(Rule):
@@ -60,6 +60,10 @@ class ElementLost(Rule):
 def _judge(op: Op) -> Obligation:
     if not op.problem:
         return proved(ElementLost.name, op.span, f"what the loop takes from `{op.label}` is read as well")
+    if op.problem == "open":
+        return unknown(
+            ElementLost.name, op.span, f"whether anything reads what the loop takes from `{op.label}` is open"
+        )
     return Obligation(
         ElementLost.name,
         op.span,

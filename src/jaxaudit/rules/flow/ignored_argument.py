@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import holders
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
 from jaxaudit.rules.pytrees._shared.crossing import is_called
@@ -109,9 +109,15 @@ class IgnoredArgument(Rule):
         yield from _unread_parameters(program, flow)
         yield from (_computed_for_nothing(one) for one in unread_by_scans(program, flow))
         yield from (_left(one) for one in unread_variables(program, flow))
+        replaced = {scope.span: one.name for scope in program.reads for one in scope.dead if one.param}
         for op in program.named(*_OURS):
             region = op.regions[0] if op.regions else None
-            if region is not None and not any(_is_note(inner) for inner in region.ops):
+            if region is None or any(_is_note(inner) for inner in region.ops):
+                continue
+            if lost := replaced.get(region.span):
+                reason = f"`{region.label}` binds `{lost}` again before anything reads what it is given"
+                yield unknown(self.name, region.span, reason)
+            else:
                 yield proved(self.name, region.span, f"`{region.label}` reads all its parameters")
 
 

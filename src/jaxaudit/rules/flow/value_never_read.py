@@ -94,14 +94,18 @@ class ValueNeverRead(Rule):
         told = {one.note.span for one in unread_variables(program, facts.flow)}
         told |= {note.span for note in lost_successors(facts)}
         for scope in program.reads:
-            lost = [one for one in scope.dead if _matters(one, scope, arrays) and one.span not in told]
-            if scope.bound and not scope.dead:
-                yield proved(
-                    self.name, scope.span, f"each of the {scope.bound} values bound in `{scope.label}` is read"
-                )
-            elif scope.dead and not lost and not any(one.span in told for one in scope.dead):
-                reason = f"whether `{scope.dead[0].name}`, which nothing reads, is wanted is not known"
-                yield unknown(self.name, scope.dead[0].span, reason)
+            # A part that is called unwanted where results are taken apart is as good as read.
+            dead = [one for one in scope.dead if one.made is not None or not is_unwanted(one.name)]
+            lost = [one for one in dead if _matters(one, scope, arrays) and one.span not in told]
+            if dead and not lost and not any(one.span in told for one in dead):
+                reason = f"whether `{dead[0].name}`, which nothing reads, is wanted is not known"
+                yield unknown(self.name, dead[0].span, reason)
+            elif not dead and scope.unsure:
+                reason = f"which value of `{scope.unsure}` the functions inside `{scope.label}` read is not known"
+                yield unknown(self.name, scope.span, reason)
+            elif not dead and scope.bound:
+                proof = f"each of the {scope.bound} values bound in `{scope.label}` is read"
+                yield proved(self.name, scope.span, proof)
             yield from (_finding(one) for one in lost)
 
 
@@ -125,7 +129,7 @@ def _matters(one: Dead, scope: ScopeReads, arrays: set[Span]) -> bool:
 
 def _is_set_in_vain(one: Dead, scope: ScopeReads) -> bool:
     """Whether several branches set a variable, and this is the first of them."""
-    same = [other for other in scope.dead if other.name == one.name]
+    same = [other for other in scope.dead if other.name == one.name and other.made is not None]
     return same[0] is one and one.others > 0 and len(same) == one.others + 1 and all(not other.again for other in same)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import left
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.queries import holders, left
+from jaxaudit.ir import Exit, Op, Program, Value
+from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import NOTES
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, named, proved, unknown
 from jaxaudit.rules.trees import nodes
@@ -21,6 +23,9 @@ def train(params, grads):
     {call}
     return new, params{mark}
 """
+
+
+_HELD = ("py.item", "py.attr")
 
 
 class DonatedValueRead(Rule):
@@ -72,6 +77,45 @@ class DonatedValueRead(Rule):
             """,
             "a part of the tree that is donated is read in the next turn",
         ),
+        Example(
+            """
+            def step(state, grad):
+                return state - grad
+
+            def train(state, grads):
+                update = jax.jit(step, donate_argnums=0)
+                total = 0.0
+                for grad in grads:
+                    total += update(state, grad).sum()  #!
+                return total
+            """,
+            "every turn donates the same value",
+        ),
+        Example(
+            """
+            def step(params, grads):
+                return params - grads
+
+            def train(params, grads, flag):
+                update = jax.jit(step, donate_argnums=0)
+                new = update(params, grads)
+                if flag:
+                    return new + params  #!
+                return new
+            """,
+            "read in a branch below",
+        ),
+        Example(
+            """
+            def advance(params, grads):
+                return jax.jit(jnp.add, donate_argnums=0)(params, grads)
+
+            def train(params, grads):
+                new = advance(params, grads)
+                return new + params  #!
+            """,
+            "the caller goes on with it",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -86,7 +130,10 @@ def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
         yield unknown(rule, op.span, "which arguments are donated is not known")
     for value in donated or ():
         reader = next(_readers_below(op, value, flow), None)
-        if reader is None:
+        if reader is None and _is_held_on(value, flow):
+            reason = f"what {named(value, 'the donated argument')} was taken from is used further"
+            yield unknown(rule, op.span, reason)
+        elif reader is None:
             yield proved(rule, op.span, f"nothing reads {named(value, 'the donated argument')} below the call")
         else:
             yield _finding(op, value, reader)
@@ -107,15 +154,45 @@ def _donated(op: Op) -> list[Value] | None:
     return [node.value for node in parts if node.value is not None]
 
 
-def _readers_below(call: Op, value: Value, flow: Flow) -> Iterator[Op]:
-    """Return what reads the elements of a value behind a call: in the same run of ops, or in the next turn."""
-    region = flow.places.region_of[call]
-    below = set(region.ops[region.ops.index(call) + 1 :])
+def _readers_below(call: Op, value: Value, flow: Flow, seen: frozenset[Op] = frozenset()) -> Iterator[Op]:
+    """Return what reads the elements of a value after a call: below, in the next turn, or where the caller goes on."""
+    places, region = flow.places, flow.places.region_of[call]
     for reader in flow.readers.get(value, ()):
-        if reader in below and _reads(reader):
+        below = reader is not call and places.comes_before(call, reader) and places.both_happen(call, reader)
+        if below and _reads(reader):
             yield reader
     if value in region.results:
         yield from (reader for one in left(flow, value) for reader in flow.readers.get(one, ()) if _reads(reader))
+    if _is_repeated(call, value, places):
+        yield call
+    home = places.region_of_value(value)
+    if home is None or value not in home.params:
+        return
+    for caller in holders(flow, home):
+        if caller.name == "py.call" and caller not in seen:
+            for given in given_as(caller, home, value):
+                yield from _readers_below(caller, given, flow, seen | {caller})
+
+
+def _is_repeated(call: Op, value: Value, places: Places) -> bool:
+    """Whether a later turn of a loop of Python gives a call the very value that it was given before."""
+    home = places.region_of_value(value)
+    for region, holder in places.up(places.region_of[call]) if home is not None else ():
+        if region is home or holder is None or places.exit_of(region) not in (Exit.FALL, Exit.CONTINUE):
+            return False
+        if holder.name in ("py.loop", "py.while"):
+            return not holder.left_at_once
+    return False
+
+
+def _is_held_on(value: Value, flow: Flow) -> bool:
+    """Whether the object that a value was taken from is used further."""
+    maker = flow.maker(value)
+    if maker is None or maker.name not in _HELD or not maker.operands:
+        return False
+    base = maker.operands[0]
+    used = (one for one in flow.readers.get(base, ()) if one.name not in _HELD and _reads(one))
+    return base in flow.leaving or any(used) or _is_held_on(base, flow)
 
 
 def _reads(op: Op) -> bool:
@@ -123,11 +200,12 @@ def _reads(op: Op) -> bool:
 
 
 def _finding(call: Op, value: Value, reader: Op) -> Obligation:
-    name = named(value, "the argument")
+    name, again = named(value, "the argument"), reader is call
+    donated = "in the turn before" if again else f"on line {call.span.line}"
     return Obligation(
         DonatedValueRead.name,
         reader.span,
-        message=f"{name} is read here, but its buffer was donated on line {call.span.line}",
+        message=f"{name} is read here, but its buffer was donated {donated}",
         current="where the device reuses the buffer, this raises `RuntimeError: Array has been deleted`",
         raises=Raises.LATER,
         expected="what is donated is not read again",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.tracing import TracingFacts, Visit
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Obligation, Raises, Rule, proved
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import transform
+from jaxaudit.rules.pytrees._shared.crossing import is_called
 
 
 class InvalidInputType(Rule):
@@ -79,12 +80,34 @@ class InvalidInputType(Rule):
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op = visit.op
     # Transformations of other libraries sort out themselves what JAX does not take.
-    plain = package(op.spelling) in PLAIN
-    for at, (name, kind, static) in enumerate(op.given or ()) if plain else ():
+    given = (op.given or ()) if package(op.spelling) in PLAIN else ()
+    refused = False
+    for at, (name, kind, static) in enumerate(given):
         if static is False and (wrong := _wrong(kind)):
+            refused = True
             yield _violation(op, f"`{name}`" if name else f"argument {at}", name, wrong)
-        elif static is True or kind in ("int", "float", "bool", "complex", "list", "dict", "tuple"):
-            yield proved(InvalidInputType.name, op.span, "every argument is one JAX takes")
+    if given and not refused and is_called(op):
+        yield _unrefused(visit, [kind for _, kind, static in given if static is not True])
+
+
+_TAKEN = frozenset(("int", "float", "bool", "complex", "list", "dict", "tuple", "NoneType"))
+"""Kinds that JAX takes as they are, or for what they hold."""
+
+
+def _unrefused(visit: Visit, kinds: list[str]) -> Obligation:
+    """Prove that JAX takes what a call traces, where all of it is known: what variables and containers hold, too."""
+    op = visit.op
+    held = [one for one, static in zip(op.operands, op.static or (), strict=False) if static is not True]
+    unclear = next((one for one in held if not _is_data(visit.of(one))), None)
+    if unclear is not None:
+        return unknown(InvalidInputType.name, op.span, f"what {named(unclear, 'an argument')} is is not known")
+    if not held and not _TAKEN.issuperset(kinds):
+        return unknown(InvalidInputType.name, op.span, "what it is given is not known")
+    return proved(InvalidInputType.name, op.span, "every argument is one JAX takes")
+
+
+def _is_data(fact: Trace) -> bool:
+    return fact.kind is Kind.TRACED or fact.what in ("array", "numpy", "number", "shape")
 
 
 _NOT_TRACED = {

@@ -134,13 +134,15 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
         elif static is True and kind.startswith(_NO_HASH):
             text = f"`{name}` is static, but a `{kind.removeprefix(_NO_HASH)}` cannot be hashed"
             yield _violation(op, text, "define `__hash__`, or make the dataclass frozen")
-        elif static is True:
+        elif static is True and kind:
             yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
     for value, static in zip(op.operands, op.static or (), strict=False):
         fact, name = visit.of(value), named(value, "this argument")
         if static is True and (what := _array(fact, shapes.of(value))):
             yield _violation(op, f"{name} is static, but {what} cannot be hashed", "leave the argument traced")
-        elif static is True and fact.kind is not Kind.STATIC:
+        elif static is True and fact.what in ("number", "shape"):
+            yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
+        elif static is True and (fact.kind is not Kind.STATIC or fact.what):
             yield unknown(StaticArgumentMisuse.name, op.span, f"{name} is static, and what it is is not known")
 
 

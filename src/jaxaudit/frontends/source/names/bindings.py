@@ -28,6 +28,11 @@ class _Binding:
     """Those of them that nothing has read on some path."""
     moment: int
 
+    @property
+    def is_computed(self) -> bool:
+        """Whether an assignment gives the value, rather than a caller, a loop or a context."""
+        return isinstance(self.statement, ast.Assign | ast.AugAssign | ast.AnnAssign)
+
 
 @dataclass(slots=True)
 class Bindings:
@@ -129,7 +134,7 @@ class Bindings:
             if number in self.used or one.name in self.captured:
                 continue
             again = replaced.get(number)
-            if one.made is None and again is None:
+            if again is None and not one.is_computed:
                 continue
             yield Dead(
                 one.name,

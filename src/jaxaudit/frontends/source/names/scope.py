@@ -150,11 +150,19 @@ class Scope:
 
     def record(self) -> ScopeReads:
         """Return what the scope reads, after all scopes around it are closed."""
-        found = self.bindings.dead(self.whole.path) if self._is_closed() else ()
-        dead = tuple(one for one in found if one.name in self.own)
-        path = self.whole.path
+        path, closed = self.whole.path, self._is_closed()
+        dead = tuple(one for one in self.bindings.dead(path) if closed and one.name in self.own)
+        computed = [one.name for one in self.bindings.every if closed and one.is_computed]
         span = Span(path, 1, 0, 1, 0) if isinstance(self.node, ast.Module) else span_of(self.node, path)
-        return ScopeReads(self.label, span, self._count, tuple(self._unbound), dead, len(self.bindings.every))
+        return ScopeReads(
+            self.label, span, self._count, tuple(self._unbound), dead, len(computed), self._unsure(computed)
+        )
+
+    def _unsure(self, computed: list[str]) -> str:
+        """Return a name that functions inside read and that is given several values; empty where there is none."""
+        counts = Counter(computed)
+        unread = (one.name for number, one in enumerate(self.bindings.every) if number not in self.bindings.used)
+        return next((name for name in unread if name in self.bindings.captured and counts[name] > 1), "")
 
     def _is_closed(self) -> bool:
         """Whether only what stands in it reads its variables."""
@@ -164,6 +172,10 @@ class Scope:
         """Whether nothing but the statements of this scope sees a name."""
         shared = name in self.bindings.captured or name in self.outer or name not in self.own
         return self._is_closed() and not shared
+
+    def is_read(self, name: str, statement: ast.stmt) -> bool:
+        """Whether something reads the value that a statement gives a name."""
+        return not self.bindings.used.isdisjoint(self.bindings.of(name, statement))
 
     def is_unread(self, name: str, statement: ast.stmt) -> bool:
         """Whether the value that a statement gives a name is surely never read."""

@@ -29,6 +29,8 @@ _Around = ast.Module | FunctionNode
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp
 _GROWS = ("append", "add", "insert", "extend", "appendleft")
 """The methods of containers of Python that put something in."""
+_SHRINKS = ("clear", "pop", "popleft", "remove")
+"""Those that take something out."""
 
 
 class Turn(NamedTuple):
@@ -77,7 +79,7 @@ def _closures(loop: _Loop) -> Iterator[Turn]:
     handed = {one.id for one in own if isinstance(one, ast.Name) and not _is_stored(one) and id(one) not in called}
     for one in own:
         if isinstance(one, FUNCTIONS):
-            free = id(one) not in called if isinstance(one, ast.Lambda) else one.name in handed
+            free = id(one) not in called if isinstance(one, ast.Lambda) else one.name in handed or one.decorator_list
             for name in sorted(_captured(one) & changing):
                 yield Turn("closure", one, name, "kept" if id(one) in kept else "handed" if free else "")
 
@@ -172,8 +174,12 @@ def _batches(loop: _Loop) -> Iterator[Turn]:
             given = [one for one in inside if isinstance(one, ast.Yield) and _gives_away(one, name)]
             if given:
                 exact = any(isinstance(one, ast.Eq) for part in walk(test.test) for one in getattr(part, "ops", ()))
-                emptied = any(_empties(one, name) for one in own)
-                yield Turn("batch", given[0], name, "" if emptied else "once" if exact else "grows")
+                if any(_empties(one, name) for one in own):
+                    yield Turn("batch", given[0], name)
+                elif any(_hands_on(one, name) for one in own):
+                    yield Turn("batch", given[0], name, "handed")
+                else:
+                    yield Turn("batch", given[0], name, "once" if exact else "grows")
 
 
 def _filled(node: ast.AST) -> str:
@@ -202,18 +208,26 @@ def _gives_away(node: ast.Yield, name: str) -> bool:
 
 
 def _empties(node: ast.AST, name: str) -> bool:
-    """Whether a node may empty a list: binds it again, changes it by a method, or hands it to somebody else."""
+    """Whether a node empties a list, at least in part: binds it again, deletes or takes out what it holds."""
     match node:
         case ast.Name(id=found, ctx=ast.Store() | ast.Del()):
             return found == name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr=method)) if found == name:
+            return method in _SHRINKS
+        case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()):
+            return found == name
+    return False
+
+
+def _hands_on(node: ast.AST, name: str) -> bool:
+    """Whether a node hands a list to a function or method, which may empty it or copy it."""
+    match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr=method)) if found == name:
             return method not in _GROWS
         case ast.Call(func=function, args=args, keywords=keywords):
             given = (*args, *(one.value for one in keywords))
             counts = isinstance(function, ast.Name) and function.id == "len"
             return not counts and any(isinstance(one, ast.Name) and one.id == name for one in given)
-        case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()):
-            return found == name
     return False
 
 
@@ -229,9 +243,14 @@ def _drawn(loop: ast.For | ast.AsyncFor, scope: Scope | None) -> Iterator[Turn]:
         return
     taken = [kind for statement in loop.body for one in walk(statement) if (kind := _takes(one, source.id))]
     if taken:
-        unread = scope is not None and all(scope.is_unread(name, loop) for name in names_in(target))
-        sure = "next" in taken
-        yield Turn("iterator", loop.target, source.id, ("lost" if sure else "maybe lost") if unread else "")
+        names = names_in(target)
+        if scope is not None and any(scope.is_read(name, loop) for name in names):
+            problem = ""
+        elif scope is not None and all(scope.is_unread(name, loop) for name in names):
+            problem = "lost" if "next" in taken else "maybe lost"
+        else:
+            problem = "open"
+        yield Turn("iterator", loop.target, source.id, problem)
 
 
 def _takes(node: ast.AST, name: str) -> str:
