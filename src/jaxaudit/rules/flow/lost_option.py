@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
+from jaxaudit.ir.fits import Option
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
+from jaxaudit.spans import Span
 
 
 class LostOption(Rule):
-    """An argument of a constructor has no effect, or is lost when an object copies itself.
+    """An argument has no effect: a constructor keeps it unread, a copy leaves it out, or `**` takes it for nothing.
 
     ## What it does
     Looks at the arguments that constructors keep. Finds those that are kept under a private name that nothing in sight
     reads, and methods that make another object of their class from the parts of their own but leave one part out.
+    Looks too at keywords that no parameter has and `**` takes: the function must read them or hand them on.
 
     ## Why is this bad?
     Whoever sets the option believes that it does something; and the copy silently falls back to the default.
@@ -36,7 +39,7 @@ class LostOption(Rule):
     Code out of sight may read even a private name, and a copy may be meant to start afresh, so this is a warning.
     """
 
-    summary = "An argument of a constructor has no effect, or is left out of a copy."
+    summary = "An argument has no effect: it is kept unread, left out of a copy, or taken by `**` for nothing."
     valid = """
     ## kept and read, copied whole
     class Dataset:
@@ -50,6 +53,19 @@ class LostOption(Rule):
 
         def first(self):
             return self._rows[: self._length] + self._pad
+
+    ## read by name, or handed on
+    def scale(x, factor=1.0):
+        return x * factor
+
+    def apply(x, **options):
+        return x * options.get("factor", 1.0)
+
+    def wrap(x, **options):
+        return scale(x, **options)
+
+    def run(x):
+        return apply(x, factor=2.0) + wrap(x, factor=2.0)
     """
     invalid = """
     ## never read
@@ -70,10 +86,29 @@ class LostOption(Rule):
 
         def shard(self):
             return Dataset(self.rows, self.length)  #?
+
+    ## another spelling
+    def apply(x, **options):
+        return x * options.get("factor", 1.0)
+
+    def run(x):
+        return apply(x, facter=2.0)  #?
+
+    ## not handed on
+    def scale(x, factor=1.0):
+        return x * factor
+
+    def wrap(x, **options):
+        return scale(x)
+
+    def run(x):
+        return wrap(x, factor=2.0)  #?
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every class that keeps what it is given, and every option that is lost."""
+        """List what constructors keep, what `**` takes, and every option that is lost."""
+        for span, call in program.compared.items():
+            yield from (_taken(span, call.callee, one) for one in call.options)
         for cls in (one for one in program.members if one.kept):
             if cls.open:
                 yield unknown(self.name, cls.span, f"not all that reads `{cls.name}` is in sight: {cls.open}")
@@ -104,3 +139,24 @@ class LostOption(Rule):
                     suggestion=f"pass `{left.name}=self.{left.field}` on",
                     subject=Subject(names=(left.name,)),
                 )
+
+
+def _taken(span: Span, callee: str, one: Option) -> Obligation:
+    """Judge a keyword that a function takes by `**` alone."""
+    if one.read:
+        return proved(LostOption.name, span, f"`{callee}` reads `{one.name}` from what `**` takes")
+    if not one.others and not one.meant_for:
+        reason = f"`{callee}` takes `{one.name}` by `**` and reads nothing of that: it may not be wanted"
+        return unknown(LostOption.name, span, reason)
+    to = f" or hands it to `{one.meant_for}`" if one.meant_for else ""
+    known = ", ".join(f"`{name}`" for name in one.others)
+    return Obligation(
+        LostOption.name,
+        span,
+        severity=Severity.WARNING,
+        message=f"`{callee}` takes `{one.name}` by `**`, and never reads it{to}",
+        current=f"whatever is given for `{one.name}`, `{callee}` behaves the same",
+        expected=f"`{callee}` hands it on" if one.meant_for else f"one of the options that `{callee}` reads: {known}",
+        suggestion=f"hand it on to `{one.meant_for}`" if one.meant_for else "check how the option is spelled",
+        subject=Subject(names=(one.name,)),
+    )

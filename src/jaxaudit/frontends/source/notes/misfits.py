@@ -14,6 +14,7 @@ from jaxaudit.frontends.source.classes.members import (
     library_bases,
     resolution_order,
 )
+from jaxaudit.frontends.source.notes.options import options
 from jaxaudit.frontends.source.values.arguments import Arguments, Fit, Parameters, fit, parameters
 from jaxaudit.frontends.source.values.callables import (
     BoundMethod,
@@ -55,7 +56,9 @@ def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -
     if compared.wrong:
         it.emit("py.refused", span, attrs={"callee": name, "reason": compared.wrong}, results=0)
     elif it.frame.module.audited and (span not in it.compared or compared.open):
-        it.compared[span] = CallFit(name, compared.open)
+        function = callee.function if isinstance(callee, BoundMethod) else callee
+        taken = tuple(options(function, compared.loose)) if isinstance(function, FunctionValue) else ()
+        it.compared[span] = CallFit(name, compared.open, taken)
     return bool(compared.wrong)
 
 

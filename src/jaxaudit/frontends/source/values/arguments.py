@@ -150,6 +150,8 @@ class Fit:
     """Why the call raises."""
     open: str = ""
     """Why it cannot be told."""
+    loose: tuple[str, ...] = ()
+    """The keywords that no parameter has: `**` takes them."""
 
 
 @record
@@ -192,4 +194,4 @@ def fit(params: Parameters, given: Arguments, kind: str = "parameter") -> Fit:
     if given.star is not None or given.stars is not None:
         return Fit(open=f"what `{'*' if given.stars is None else '**'}` gives is not known")
     missing = [f"`{name}`" for name in params.required if name not in taken and name not in given.keywords]
-    return Fit(f"is given nothing for {' and '.join(missing)}" if missing else "")
+    return Fit(f"is given nothing for {' and '.join(missing)}" if missing else "", loose=tuple(strange))
