@@ -92,32 +92,6 @@ def names_in(node: ast.AST) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """What a look through a function finds."""
-
-    head: frozenset[str]
-    """The variables that its defaults, annotations and decorators mention."""
-    body: frozenset[str]
-    """The variables that its body mentions."""
-    nests: bool
-    """Whether functions stand inside it."""
-
-
-@lru_cache(maxsize=16_384)
-def survey(node: FunctionNode) -> Survey:
-    """Look through a function, once for all who ask."""
-    body: Sequence[ast.AST] = (node.body,) if isinstance(node, ast.Lambda) else node.body
-    own = set(body)
-    head = walk(*[one for one in children(node) if one not in own])
-    inside = walk(*body)
-    return Survey(
-        frozenset([one.id for one in head if isinstance(one, ast.Name)]),
-        frozenset([one.id for one in inside if isinstance(one, ast.Name)]),
-        any(isinstance(one, FUNCTIONS) for one in (*head, *inside)),
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Landmarks:
     """What people look for in a whole module, outer nodes before inner ones."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.interpret.syntax import FunctionNode, children, survey
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, children, names_in
 from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.heap import Box
@@ -99,8 +99,7 @@ def changing(node: ast.AST) -> tuple[tuple[ast.expr, str], ...]:
 @lru_cache(maxsize=8192)
 def free_names(node: FunctionNode) -> frozenset[str]:
     """Return the names that a function may read from the functions around it."""
-    own = parameters(node).keys()
-    return frozenset((survey(node).head | survey(node).body) - own - assigned_names(node))
+    return frozenset(names_in(node)) - parameters(node).keys() - assigned_names(node)
 
 
 def is_private(frame: Frame, held: Abstract) -> bool:
