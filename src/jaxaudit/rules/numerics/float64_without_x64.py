@@ -102,13 +102,13 @@ def _wide(program: Program) -> Iterator[Obligation]:
 
 def _early(root: Root, shapes: Shapes) -> Iterator[Obligation]:
     """Judge the floating-point arrays a module makes at its top level, if it switches later."""
+    top = {op for op in root.region.ops if op.name == "array.create" and _is_single(op, shapes)}
     made: list[Op] = []
-    top = set(root.region.ops)
-    for op in root.region.walk():
+    for op in root.region.walk() if top else ():
         if switches_x64(op) and op.arguments.get("val", True) is True and not op.qualified.endswith(".read"):
             yield from (_late(one, op) for one in made)
             return
-        if op.name == "array.create" and op in top and _is_single(op, shapes):
+        if op in top:
             made.append(op)
 
 
