@@ -40,7 +40,7 @@ class LocalGradientApplied(Rule):
 
     ## What it does
     Where a function reduces a loss or a gradient over a named axis, every gradient that it applies has to be reduced
-    over that axis too.
+    over that axis too. So have all gradients that functions of one file reduce over an axis that they share.
 
     ## Why is this bad?
     Each device, or each mapped copy, then goes its own way: parameters that began equal drift apart, and the averaged
@@ -121,8 +121,7 @@ def _followed(flow: Flow, call: Applied) -> _Step:
 
 def _judged(step: _Step, steps: list[_Step], flow: Flow) -> Iterator[Obligation]:
     rule, span = LocalGradientApplied.name, step.call.op.span
-    function = flow.places.function_of(step.call.op)
-    witnesses = [op for one in steps for op in one.reductions if flow.places.function_of(one.call.op) is function]
+    witnesses = [op for one in steps if _run_together(step, one, flow) for op in one.reductions]
     witnesses += [op for derivative in step.derivatives for op in _of_loss(derivative, flow)]
     missing = {name: op for op in witnesses for name in _names(op.arguments.get("axis_name")) if name not in step.axes}
     if not step.derivatives or not witnesses:
@@ -133,6 +132,13 @@ def _judged(step: _Step, steps: list[_Step], flow: Flow) -> Iterator[Obligation]
         yield unknown(rule, span, "whether the gradient is reduced already where it is taken is not known")
     else:
         yield _finding(step, *min(missing.items(), key=lambda item: item[0]))
+
+
+def _run_together(step: _Step, other: _Step, flow: Flow) -> bool:
+    """Whether two gradients are applied in one function, or in one file by functions that both reduce."""
+    if flow.places.function_of(step.call.op) is flow.places.function_of(other.call.op):
+        return True
+    return step.call.op.span.path == other.call.op.span.path and not step.axes.isdisjoint(other.axes)
 
 
 def _of_loss(derivative: Op, flow: Flow) -> Iterator[Op]:
