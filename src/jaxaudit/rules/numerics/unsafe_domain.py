@@ -12,7 +12,7 @@ from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, SPREADS
+from jaxaudit.ir.functions import AVERAGES, BOUNDS, EXTREMES, SPREADS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
 
@@ -92,7 +92,7 @@ class UnsafeDomain(Rule):
 
     ## a batch of one, or of equals
     def standardised(x):
-        return (x - x.mean()) / x.std()  #?
+        return jnp.minimum((x - x.mean()) / x.std(), 1.0)  #?
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -143,7 +143,8 @@ def _always(use: Use, known: Range) -> Obligation:
 def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     zero = known.zero
     assert zero is not None
-    known_trouble = (zero.noted and (use.domain is LOG or known.counts)) or _standardises(use, flow)
+    standardises = _standardises(use, flow)
+    known_trouble = standardises or (zero.noted and (use.domain is LOG or known.counts))
     guarded = use.domain.safe(ranges.within(flow.holder(use.op), use.op, use.argument))
     if not (zero.ordinary or known_trouble) or guarded or _for_some_ranks(use, flow):
         return
@@ -152,7 +153,9 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     # Who divides by a number of things may know that there are some; the logarithm of frequencies meets them all.
     sure = zero.ordinary or (use.domain is LOG and zero.reason == EMPTY_BIN.reason)
     fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
-    if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
+    # Nothing but a choice, or somebody who has thought of NaN, cures 0 / 0.
+    spreads = standardises and mixer is not None and mixer.function in BOUNDS | EXTREMES
+    if (fate is Fate.CURED and not spreads) or (fate is Fate.OPEN and use.domain is LOG):
         return
     name = named(use.argument, "its argument")
     doing = "division by" if use.function == "division" else f"{use.function} of"
@@ -163,7 +166,7 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
         message=f"{doing} {name}, which {'is' if sure else 'may be'} 0: {zero.reason}",
         current=use.domain.bad_at_zero,
         expected=f"an argument that is {use.domain.wants}",
-        steps=(Step(mixer.span, "the result is mixed with others here"),) if mixer is not None else (),
+        steps=(Step(mixer.span, "the result is mixed with others here"),) if fate is Fate.MIXED and mixer else (),
         suggestion=_remedy(use, known),
     )
 
