@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
@@ -93,29 +93,34 @@ def exchanged(kernel, other, state, accept):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every choice between the results of two calls."""
-        groups: dict[tuple[Op, Op], list[_Choice]] = defaultdict(list)
+        groups: dict[frozenset[Op | Value], list[_Choice]] = defaultdict(list)
         for op in program.named("array.select", "cond"):
             for one in _choices(op, facts.flow):
-                first, second = sorted((one.chosen.call, one.other.call), key=facts.flow.places.order.__getitem__)
-                groups[first, second].append(one)
+                groups[frozenset((one.chosen.source, one.other.source))].append(one)
         notes = _notes(program, facts.flow) if groups else {}
-        for calls, found in groups.items():
+        for found in groups.values():
             yield from _compared(found)
-            yield from _left_out(calls, found, [notes.get(call) for call in calls], facts.flow)
+            yield from _left_out(found, notes, facts.flow)
         yield from carried_flags(self.name, program, facts)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Something that a call gives, and the values it was on its way."""
+    """Something that a call or a parameter gives, and the values it was on its way."""
 
-    call: Op
+    source: Op | Value
     met: frozenset[Value]
+
+    @property
+    def name(self) -> str:
+        """What people call the source."""
+        return named(self.source, "the argument") if isinstance(self.source, Value) else f"`{called(self.source)}`"
 
     @property
     def own(self) -> frozenset[Value]:
         """The values that are this part alone, where the call gives several."""
-        return self.met.difference(self.call.results) or self.met
+        whole = (self.source,) if isinstance(self.source, Value) else self.source.results
+        return self.met.difference(whole) or self.met
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +143,8 @@ def _choices(op: Op, flow: Flow) -> Iterator[_Choice]:
     flag, turned, reduced = _flag(condition, flow)
     for pair in _arms(op):
         ways = [_way(one, flow) for one in pair]
-        met = next(((one, two) for one in ways[0] for two in ways[1] if _is_beside(one.call, two.call, flow)), None)
-        if met is not None and not any(_holds(one.call, op, flow) for one in met) and not _follows(*met, flow):
+        met = next(((one, two) for one in ways[0] for two in ways[1] if _is_beside(one.source, two.source, flow)), None)
+        if met is not None and not any(_holds(one.source, op, flow) for one in met) and not _follows(*met, flow):
             yield _Choice(op, flag, *(reversed(met) if turned else met), reduced=reduced)
 
 
@@ -153,14 +158,15 @@ def _arms(op: Op) -> Iterator[tuple[Value, Value]]:
         yield yes, no
 
 
-def _is_beside(one: Op, other: Op, flow: Flow) -> bool:
-    places = flow.places
-    return one is not other and places.region_of[one] is places.region_of[other]
+def _is_beside(one: Op | Value, other: Op | Value, flow: Flow) -> bool:
+    homes = [flow.places.owner.get(at) if isinstance(at, Value) else flow.places.region_of[at] for at in (one, other)]
+    return one is not other and homes[0] is homes[1] and not (isinstance(one, Value) and isinstance(other, Value))
 
 
-def _holds(call: Op, op: Op, flow: Flow) -> bool:
+def _holds(source: Op | Value, op: Op, flow: Flow) -> bool:
     """Whether a choice is made inside of a call."""
-    return any(flow.places.within(flow.places.region_of[op], region) for region in call.regions)
+    regions = () if isinstance(source, Value) else source.regions
+    return any(flow.places.within(flow.places.region_of[op], region) for region in regions)
 
 
 def _follows(one: _Part, other: _Part, flow: Flow) -> bool:
@@ -197,7 +203,7 @@ def _before(value: Value, flow: Flow, through: frozenset[str]) -> Value | None:
 
 
 def _way(value: Value, flow: Flow) -> list[_Part]:
-    """Return the calls that give a value, the innermost first."""
+    """Return the calls that give a value, the innermost first, or the parameter that it is a field of."""
 
     def step(one: Value) -> Iterator[Value]:
         found = _before(one, flow, _PARTS)
@@ -206,7 +212,7 @@ def _way(value: Value, flow: Flow) -> list[_Part]:
     met = list(walk((value,), step))
     made = flow.maker(met[-1])
     if made is None:
-        return []
+        return [_Part(met[-1], frozenset(met))] if len(met) > 1 else []
     around = [made, *(op for _, op in flow.places.up(flow.places.region_of[made]))]
     return [_Part(op, frozenset(met)) for op in around if op is not None and op.name in _CALLS]
 
@@ -215,12 +221,12 @@ def _compared(found: Sequence[_Choice]) -> Iterator[Obligation]:
     """Compare the choices between the results of two calls with the one that most of them are like."""
     alike = [sum(_agree(one, other) for other in found) for one in found]
     model = found[alike.index(max(alike))]
-    rule, names = UnevenReset.name, [f"`{called(part.call)}`" for part in (model.chosen, model.other)]
+    rule, names = UnevenReset.name, (model.chosen.name, model.other.name)
     for one in found:
         if one.flag is not model.flag:
             reason = f"results of {names[0]} and {names[1]} are chosen by several flags: which is meant is not known"
             yield unknown(rule, one.op.span, reason)
-        elif one.chosen.call is model.other.call and not _is_exchange(one, model):
+        elif one.chosen.source is model.other.source and not _is_exchange(one, model):
             yield _turned(one, model, *names)
         elif (one.reduced is None) is not (model.reduced is None):
             yield _reduced(one, model)
@@ -247,7 +253,7 @@ def _turned(one: _Choice, model: _Choice, first: str, second: str) -> Obligation
 
 
 def _agree(one: _Choice, other: _Choice) -> bool:
-    alike = one.flag is other.flag and one.chosen.call is other.chosen.call
+    alike = one.flag is other.flag and one.chosen.source is other.chosen.source
     return alike and (one.reduced is None) is (other.reduced is None)
 
 
@@ -271,18 +277,22 @@ def _notes(program: Program, flow: Flow) -> dict[Op, Op]:
     found: dict[Op, Op] = {}
     for note in program.named("py.taken"):
         values = next((values for values in note.values or () if values), ())
-        calls = (part.call for part in _way(values[0], flow)) if values else ()
-        found.update((one, note) for one in calls if _is_beside(one, note, flow))
+        sources = (part.source for part in _way(values[0], flow)) if values else ()
+        found.update((one, note) for one in sources if not isinstance(one, Value) and _is_beside(one, note, flow))
     return found
 
 
-def _left_out(
-    calls: tuple[Op, Op], found: Sequence[_Choice], notes: Sequence[Op | None], flow: Flow
-) -> Iterator[Obligation]:
+def _left_out(found: Sequence[_Choice], notes: Mapping[Op, Op], flow: Flow) -> Iterator[Obligation]:
     """Find a result that nobody reads of a call whose others replace those at the same place of another call."""
-    if len({(one.flag, one.chosen.call) for one in found}) > 1:
+    first, second = found[0].chosen.source, found[0].other.source
+    if (
+        len({(one.flag, one.chosen.source) for one in found}) > 1
+        or isinstance(first, Value)
+        or isinstance(second, Value)
+    ):
         return
-    for call, note, other in zip(calls, notes, reversed(notes), strict=True):
+    for call, instead_of in ((first, second), (second, first)):
+        note, other = notes.get(call), notes.get(instead_of)
         if note is None or other is None:
             continue
         names, taken = (note.written or (), note.values or ()), (other.written or (), other.values or ())
