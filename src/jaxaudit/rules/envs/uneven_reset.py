@@ -82,6 +82,15 @@ def exchanged(kernel, other, state, accept):
 """,
             "each gets what the other does not",
         ),
+        Example(
+            """
+def joined(extend, shrink, right):
+    left_a, right_a = extend(1.0)
+    left_b, right_b = shrink(2.0)
+    return jnp.where(right, left_a, left_b), jnp.where(right, right_b, right_a)
+""",
+            "the two ends of one trajectory",
+        ),
     )
     invalid = (
         Example(_STEP.format(obs="jnp.where(done, obs_next, obs_first)  #!"), "the wrong way round"),
@@ -99,7 +108,7 @@ def exchanged(kernel, other, state, accept):
                 groups[frozenset((one.chosen.source, one.other.source))].append(one)
         notes = _notes(program, facts.flow) if groups else {}
         for found in groups.values():
-            yield from _compared(found)
+            yield from _compared(found, facts.flow)
             yield from _left_out(found, notes, facts.flow)
         yield from carried_flags(self.name, program, facts)
 
@@ -121,6 +130,11 @@ class _Part:
         """The values that are this part alone, where the call gives several."""
         whole = (self.source,) if isinstance(self.source, Value) else self.source.results
         return self.met.difference(whole) or self.met
+
+    @property
+    def all(self) -> frozenset[Value]:
+        """This part, and what else the call gives."""
+        return self.own if isinstance(self.source, Value) else self.met.union(self.source.results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +231,7 @@ def _way(value: Value, flow: Flow) -> list[_Part]:
     return [_Part(op, frozenset(met)) for op in around if op is not None and op.name in _CALLS]
 
 
-def _compared(found: Sequence[_Choice]) -> Iterator[Obligation]:
+def _compared(found: Sequence[_Choice], flow: Flow) -> Iterator[Obligation]:
     """Compare the choices between the results of two calls with the one that most of them are like."""
     alike = [sum(_agree(one, other) for other in found) for one in found]
     model = found[alike.index(max(alike))]
@@ -227,7 +241,10 @@ def _compared(found: Sequence[_Choice]) -> Iterator[Obligation]:
             reason = f"results of {names[0]} and {names[1]} are chosen by several flags: which is meant is not known"
             yield unknown(rule, one.op.span, reason)
         elif one.chosen.source is model.other.source and not _is_exchange(one, model):
-            yield _turned(one, model, *names)
+            if _judges_one(model, flow):
+                yield _turned(one, model, *names)
+            else:
+                yield unknown(rule, one.op.span, "parts of two states are put together by a flag: it may be meant")
         elif (one.reduced is None) is not (model.reduced is None):
             yield _reduced(one, model)
         else:
@@ -237,6 +254,12 @@ def _compared(found: Sequence[_Choice]) -> Iterator[Obligation]:
 def _is_exchange(one: _Choice, other: _Choice) -> bool:
     """Whether two choices are between the same two values, so that one gets what the other does not."""
     return not (one.chosen.own.isdisjoint(other.other.own) or one.other.own.isdisjoint(other.chosen.own))
+
+
+def _judges_one(one: _Choice, flow: Flow) -> bool:
+    """Whether the flag is about one of the two: a state that has come to its end, and is replaced."""
+    judged = [depends(flow, one.flag, part.all) for part in (one.chosen, one.other)]
+    return sum(judged) == 1
 
 
 def _turned(one: _Choice, model: _Choice, first: str, second: str) -> Obligation:
@@ -291,7 +314,7 @@ def _left_out(found: Sequence[_Choice], notes: Mapping[Op, Op], flow: Flow) -> I
         or isinstance(second, Value)
     ):
         return
-    for call, instead_of in ((first, second), (second, first)):
+    for call, instead_of in ((first, second), (second, first)) if _judges_one(found[0], flow) else ():
         note, other = notes.get(call), notes.get(instead_of)
         if note is None or other is None:
             continue
