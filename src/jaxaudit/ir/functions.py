@@ -130,6 +130,8 @@ SAME_UNIT = SUMS_OF_TWO | BOUNDS | _ids("abs negative remainder fmod")
 """Elementwise functions whose result is measured in the unit of their operands."""
 BITWISE = _ids("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift")
 REMAINDERS = _ids("remainder fmod")
+MANY_TO_ONE = COMPARISONS | ROUNDINGS | REMAINDERS | _ids("floor_divide")
+"""Functions that give the same for many numbers, by their purpose."""
 MODULAR = SUMS_OF_TWO | BITWISE | _ids("multiply negative square")
 """Return the same bits whether or not the integers they are given have wrapped around."""
 NEEDS_SIGN = _ids("abs square less less_equal negative sign maximum relu power")

@@ -29,6 +29,7 @@ from jaxaudit.analyses.keys.terms import (
 )
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.functions import MANY_TO_ONE
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import MAPPED
 
@@ -102,6 +103,9 @@ class Variation:
             case View(parent, tag) | Repeat(parent, tag):
                 # Which rows are looked at may change though the array does not.
                 return combine((self._depends(parent), self._op(tag[0])))
+            case Row(base, _) if (collected := self._collected(base)) is not None:
+                # Whichever turn made the one that is taken, they are all alike, or may be.
+                return combine((self._depends(base), collected))
             case Row(base, index) | Fold(base, index) | Tick(index, base):
                 return combine((self._depends(base), self._depends(index)))
             case Steps(start, stop, step):
@@ -112,6 +116,19 @@ class Variation:
                 return agree(map(self._depends, items))
             case Choice():
                 return self._choice(term)
+
+    def _collected(self, term: Term) -> Vary | None:
+        """Return how what a loop collects behaves over its turns; None where it varies, or nothing collects it."""
+        op = self.places.maker.get(term.value) if isinstance(term, Atom) else None
+        loop = None if op is None or op is self.op else Loop.of(op)
+        if loop is None or not isinstance(term, Atom):
+            return None
+        position = loop.op.results.index(term.value)
+        if not len(loop.carried) <= position < len(loop.body.results):
+            return None
+        made = self.read(loop.body.results[position])
+        found = Variation(loop.op, loop.body, self.places, self.read).of(made)
+        return None if found is Vary.VARIES else found
 
     def _is_blank(self, term: Term, seen: frozenset[Term] = frozenset()) -> bool:
         """Whether a key would be another one only because of a key, or of rows, of which nothing is known."""
@@ -176,6 +193,9 @@ class Variation:
             # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN
         depends = combine(self._depends(self.read(value)) for value in op.operands)
+        if op.function in MANY_TO_ONE and depends is Vary.VARIES:
+            # Of several turns `i // 2` and `i % 2` make the same.
+            return Vary.UNKNOWN
         return Vary.UNKNOWN if op.regions and depends is Vary.SAME else depends
 
     def _param(self, value: Value) -> Vary:
