@@ -1,7 +1,7 @@
 """Verdicts of `same-key-in-loop` on programs built by hand, and what it finds in source."""
 
 import pytest
-from rules.programs import marked, said
+from rules.programs import audited, marked, said
 from sketch import Sketch
 
 from jaxaudit.ir import Exit
@@ -165,6 +165,11 @@ def test_call_in_loop_blames_the_call():
 
 
 PROGRAMS = {
+    "a list of copies of one key": """
+        def draws(seed):
+            keys = [jax.random.PRNGKey(seed) for _ in range(4)]
+            return [jax.random.normal(k) for k in keys]  #! same-key-in-loop
+        """,
     "an iterator goes on where it was, an object that is iterated over starts anew": """
         class Sampler:
             def __init__(self, key):
@@ -412,3 +417,11 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_findings_are_the_marked_ones(program: str) -> None:
     assert said(program) == marked(program)
+
+
+def test_turns_that_may_make_the_same_prove_nothing() -> None:
+    program = """
+    def halves(key, n):
+        return [jax.random.normal(jax.random.fold_in(key, i // 2)) for i in range(n)]
+    """
+    assert [one.rule for one in audited(program).unknown if one.rule == "same-key-in-loop"] == ["same-key-in-loop"]

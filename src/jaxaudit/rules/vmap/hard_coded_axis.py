@@ -83,7 +83,7 @@ class HardCodedAxis(Rule):
                 yield _only_axis(op, value)
             elif dims:
                 yield proved(self.name, op.span, "an axis is left under `vmap` for this to reduce")
-            elif dims is None and outcome_for_number(op, value, flow):
+            elif dims is None and (op.argument("axis") is not None or outcome_for_number(op, value, flow)):
                 yield unknown(self.name, op.span, "the rank of what is reduced under `vmap` is not known")
             else:
                 yield proved(self.name, op.span, "even one number would be reduced to what is wanted")

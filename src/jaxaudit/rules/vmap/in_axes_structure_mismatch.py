@@ -92,6 +92,8 @@ def _judge(op: Op) -> Iterator[Obligation]:
         yield _mismatch(op, span, trouble)
     elif border.open_ended or not (axes is None or isinstance(axes, (int, tuple))):
         yield unknown(InAxesStructureMismatch.name, span, "the axes or the arguments are not known")
+    elif isinstance(axes, tuple) and not all(map(_is_matched, axes, border.trees)):
+        yield unknown(InAxesStructureMismatch.name, span, "not all parts of an argument whose axes are named are known")
     else:
         yield proved(InAxesStructureMismatch.name, span, f"`in_axes` fits the arguments on line {op.span.line}")
 
@@ -119,6 +121,17 @@ def _is_none(axes: object) -> bool:
     if isinstance(axes, Mapping):
         return all(map(_is_none, axes.values()))
     return all(map(_is_none, axes)) if isinstance(axes, tuple) else axes is None
+
+
+def _is_matched(axis: object, tree: Tree) -> bool:
+    """Whether an entry of `in_axes` surely fits an argument: one number for all of it, or one for each known part."""
+    if isinstance(axis, Mapping):
+        same = tree.kind == "dict" and set(axis) == set(tree.keys)
+        return same and all(_is_matched(axis[key], part) for key, part in zip(tree.keys, tree.children, strict=True))
+    if isinstance(axis, tuple):
+        same = tree.kind in ("tuple", "list") and len(axis) == len(tree.children)
+        return same and all(map(_is_matched, axis, tree.children))
+    return axis is None or isinstance(axis, int)
 
 
 def _misfit(axis: object, tree: Tree, name: str) -> str:
