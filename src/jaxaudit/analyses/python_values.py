@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
+from functools import reduce
+from operator import and_
 
 from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.queries import Answers, behind, holders, nothing
 from jaxaudit.analyses.tracing.transfer import gives_several
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LOGIC, NEGATIONS, QUESTIONS, TRUTHS
@@ -58,11 +60,20 @@ class PythonValues:
 @remembered
 def python_values(facts: Facts) -> PythonValues:
     """Return the kinds of the values of a program; each is found out when it is asked for."""
-    makers = facts.program.makers
+    makers, flow = facts.program.makers, facts.flow
 
     def answer(value: Value, ask: Callable[[Value], Kind]) -> Kind:
         op = makers.get(value)
-        return Kind.UNKNOWN if op is None else _made(op, ask, makers)
+        if op is not None and not op.regions:
+            return _made(op, ask, makers)
+        # The same value is called otherwise on the other side of a border: by all callers, at the end of each branch.
+        kinds = [ask(one) for one in behind(flow, value, nothing)]
+        if not kinds:
+            return Kind.UNKNOWN
+        region = flow.places.owner.get(value)
+        borders = (op,) if op is not None else holders(flow, region) if region is not None else ()
+        stays = Kind.BOOL | Kind.JAX_ARRAY if all(one.name.startswith("py.") for one in borders) else Kind.JAX_ARRAY
+        return reduce(and_, kinds) & stays
 
     return PythonValues(makers, Answers(answer, Kind.UNKNOWN))
 
@@ -112,4 +123,4 @@ def _computed(op: Op, ask: Callable[[Value], Kind]) -> Kind:
 
 def _is_jax_array(op: Op) -> bool:
     makes_array = op.name.startswith(("array.", "key.draw")) and op.name not in ("array.numpy", "array.order")
-    return makes_array and op.qualified.startswith("jax") and not gives_several(op)
+    return op.name == "array.scatter" or (makes_array and op.qualified.startswith("jax") and not gives_several(op))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
-from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.succession import goes_on
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
 from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS, VOCABULARY
 from jaxaudit.libraries.lookup import lookup, playing
-from jaxaudit.libraries.packages import computes
+from jaxaudit.libraries.packages import JAX, computes, package
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 
@@ -140,7 +139,7 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
         yield _not_returned(op)
         return
     if not (
-        is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow) or _updates(op, facts.get(Versions))
+        is_update(op) or _only_computes(op, facts) or _applies_gradients(op, flow) or _updates(op, facts.get(Versions))
     ):
         return
     if note.guarded:
@@ -194,7 +193,7 @@ def _applies_gradients(op: Op, flow: Flow) -> bool:
     return any(made is not None and made.name == "grad" for made in whole)
 
 
-def _only_computes(op: Op, flow: Flow) -> bool:
+def _only_computes(op: Op, facts: Facts) -> bool:
     if op.name == "tree.map":
         return True
     # What is made an array is often made for the exception that it may raise.
@@ -202,11 +201,17 @@ def _only_computes(op: Op, flow: Flow) -> bool:
         return False
     if computes(op.qualified):
         return not op.name.startswith(("py.", "array.shape", "device.")) or op.function == "with_sharding_constraint"
-    if op.qualified in _COPIES or op.callee in _COPIES:
+    if op.qualified in _COPIES or op.callee in _COPIES or _gives_back(op):
         return True
     if not op.name.startswith("array.") or op.name in ("array.shape", "array.numpy"):
         return False
-    return (_is_array_method(op) and _serves_as_array(op, flow)) or _is_on_jax_array(op, flow)
+    return (_is_array_method(op) and _serves_as_array(op, facts.flow)) or _is_on_jax_array(op, facts)
+
+
+def _gives_back(op: Op) -> bool:
+    """Whether a function of a library that works on JAX's trees gives one back that is like an argument."""
+    row = lookup(op.qualified) if op.name == "py.call_library" and package(op.qualified) in JAX else None
+    return row is not None and row.like() is not None
 
 
 def _is_array_method(op: Op) -> bool:
@@ -222,18 +227,10 @@ def _serves_as_array(op: Op, flow: Flow) -> bool:
     return any(one.name.startswith("array.") for one in others)
 
 
-def _is_on_jax_array(op: Op, flow: Flow) -> bool:
+def _is_on_jax_array(op: Op, facts: Facts) -> bool:
     """Whether a method is that of an array of JAX: `sort` changes lists and NumPy arrays in place."""
     given = op.operands if op.is_operator else list(op.arguments.values())[:1]
-
-    def made_of(value: Value) -> Sequence[Value]:
-        # What an operator gives is an array of JAX where one of its operands is.
-        made = flow.maker(value)
-        return [origin(flow, one, {}).value for one in made.operands] if made is not None and made.is_operator else ()
-
-    found = walk((origin(flow, value, {}).value for value in given if isinstance(value, Value)), made_of)
-    makers = (made for value in found if (made := flow.maker(value)) is not None and not made.is_operator)
-    return any(computes(made.qualified) or made.name == "array.scatter" for made in makers)
+    return any(map(python_values(facts).is_jax_array, given))
 
 
 def _not_returned(op: Op) -> Obligation:
