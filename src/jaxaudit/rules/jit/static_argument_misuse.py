@@ -85,15 +85,19 @@ class StaticArgumentMisuse(Rule):
     def main(x):
         return split(x, [1, 2, 3])  #!
 
-    ## a dict of texts and lists
+    ## a dict that holds text, and a list in a tuple
     import functools
 
-    @functools.partial(jax.jit, static_argnames=("bank",))
-    def power(x, bank):
-        return x * len(bank["bands"])
+    @functools.partial(jax.jit, static_argnames=("spec", "sizes"))
+    def bands(x, spec, sizes=()):
+        return x * spec["gain"]
 
     def main(x):
-        return power(x, bank=dict(bands=[("low", 1)], taper="hann"))  #!
+        spec = dict(kind="hann", gain=2.0)
+        return bands(x, spec=spec)  #!
+
+    def other(x, key):
+        return bands(x, key, sizes=([1, 2], 3))  #!
 
     ## an array
     import functools
@@ -127,13 +131,10 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
         text = f"`{misfit}` is declared static, but `{op.qualified}` has no such parameter"
         yield _violation(op, text, "name one of the function's parameters")
     for name, kind, static in op.given or ():
-        # What holds something that cannot be hashed cannot be hashed either.
-        unhashable = [one for one in kind.split(" in a ") if one in ("list", "dict", "set")]
-        if static is True and unhashable:
-            yield _violation(op, f"`{name}` is static, but a {unhashable[-1]} cannot be hashed", "give a tuple")
-        elif static is True and kind.startswith(_NO_HASH):
-            text = f"`{name}` is static, but a `{kind.removeprefix(_NO_HASH)}` cannot be hashed"
-            yield _violation(op, text, "define `__hash__`, or make the dataclass frozen")
+        if static is True and kind.startswith(_NO_HASH):
+            what = kind.removeprefix(_NO_HASH)
+            repair = "define `__hash__`, or make the dataclass frozen" if "`" in what else "give a tuple"
+            yield _violation(op, f"`{name}` is static, but a {what} cannot be hashed", repair)
         elif static is True and kind:
             yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
     for value, static in zip(op.operands, op.static or (), strict=False):

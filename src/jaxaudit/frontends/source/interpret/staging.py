@@ -20,8 +20,8 @@ from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Frame, free_names
-from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Ref, Sequence, TupleValue, Zip
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import kind_of, leaves
 from jaxaudit.ir import Value
 from jaxaudit.spans import Span
@@ -34,6 +34,8 @@ _STAGES_NUMBERS = frozenset(
 )
 """Transformations that trace Python numbers too; Equinox's filtered ones leave all but arrays alone."""
 
+_CONTAINERS = ("list", "dict", "set")
+"""What Python can change in place, and does not hash."""
 _OPTIONS = ("static_argnums", "static_argnames", "static_broadcasted_argnums")
 
 
@@ -211,11 +213,26 @@ def _role(given: Arguments, at: int, names: tuple[str, ...], statics: Statics) -
 
 
 def _kind_when_static(it: Interpreter, value: Abstract) -> str:
-    """Name what is given as a static argument; an object says so when it cannot be hashed."""
-    box = it.heap[value] if isinstance(value, Ref) else None
-    if isinstance(box, ObjectBox) and box.value is None and is_unhashable(box.cls):
-        return f"{UNHASHABLE}{box.cls.name}"
-    return kind_of_argument(it, value)
+    """Name what is given as a static argument, or what of it cannot be hashed."""
+    found = _unhashable(it, value)
+    return f"{UNHASHABLE}{found}" if found else kind_of_argument(it, value)
+
+
+def _unhashable(it: Interpreter, value: Abstract) -> str:
+    """Name what takes the hash from a value for sure: a list, dict, set or such an object, or one in a tuple."""
+    match it.heap[value] if isinstance(value, Ref) else value:
+        case ObjectBox(cls=cls, value=None) if is_unhashable(cls):
+            return f"`{cls.name}`"
+        case DictBox():
+            return "dict"
+        case ListBox(kind=kind) | OpaqueBox(kind=kind) | Sequence(kind=kind, lazy=False) if kind in _CONTAINERS:
+            return kind
+        case Leaf(cls=cls) if cls.removeprefix("builtins.") in _CONTAINERS:
+            return cls.removeprefix("builtins.")
+        case TupleValue(items=items) | Record(items=items):
+            found = next(filter(None, (_unhashable(it, item) for item in items)), "")
+            return f"{found} in a {kind_of(it, value)}" if found else ""
+    return ""
 
 
 def kind_of_argument(it: Interpreter, value: Abstract) -> str:
