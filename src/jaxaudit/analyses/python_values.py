@@ -1,15 +1,17 @@
-"""Which values are numbers or truth values of Python, and which are arrays of JAX: read off the ops that made them."""
+"""Which values are Python's own numbers, truth values and lists, and which are arrays of JAX.
+
+The ops that made them say so, and beyond the borders of calls and loops what is known of them while JAX traces.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
-from functools import reduce
-from operator import and_
 
 from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.analyses.queries import Answers, behind, holders, nothing
+from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.tracing.facts import NUMBER, Trace, TracingFacts
 from jaxaudit.analyses.tracing.transfer import gives_several
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LOGIC, NEGATIONS, QUESTIONS, TRUTHS
@@ -27,6 +29,8 @@ class Kind(Flag):
     """True or false, alone or in an array."""
     BOOL = NUMBER | TRUTH
     """One of Python's own truth values."""
+    SEQUENCE = auto()
+    """One of Python's own lists or tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class PythonValues:
         """Whether a value is surely an array that JAX made."""
         return Kind.JAX_ARRAY in _kind(argument, self._kinds)
 
+    def is_sequence(self, argument: Argument) -> bool:
+        """Whether a value is surely one of Python's own lists or tuples."""
+        return isinstance(argument, tuple) or Kind.SEQUENCE in _kind(argument, self._kinds)
+
     def is_number(self, argument: Argument) -> bool:
         """Whether a value is surely one of Python's own numbers."""
         return Kind.NUMBER in _kind(argument, self._kinds)
@@ -60,22 +68,19 @@ class PythonValues:
 @remembered
 def python_values(facts: Facts) -> PythonValues:
     """Return the kinds of the values of a program; each is found out when it is asked for."""
-    makers, flow = facts.program.makers, facts.flow
+    makers, tracing = facts.program.makers, facts.get(TracingFacts)
 
     def answer(value: Value, ask: Callable[[Value], Kind]) -> Kind:
-        op = makers.get(value)
-        if op is not None and not op.regions:
-            return _made(op, ask, makers)
-        # The same value is called otherwise on the other side of a border: by all callers, at the end of each branch.
-        kinds = [ask(one) for one in behind(flow, value, nothing)]
-        if not kinds:
-            return Kind.UNKNOWN
-        region = flow.places.owner.get(value)
-        borders = (op,) if op is not None else holders(flow, region) if region is not None else ()
-        stays = Kind.BOOL | Kind.JAX_ARRAY if all(one.name.startswith("py.") for one in borders) else Kind.JAX_ARRAY
-        return reduce(and_, kinds) & stays
+        op, kind = makers.get(value), _seen(tracing.value(value))
+        return kind if op is None else kind | _made(op, ask, makers)
 
     return PythonValues(makers, Answers(answer, Kind.UNKNOWN))
+
+
+def _seen(fact: Trace) -> Kind:
+    if fact.what in ("list", "items", "empty"):
+        return Kind.SEQUENCE
+    return Kind.JAX_ARRAY if fact.jax_array else Kind.NUMBER if fact == NUMBER else Kind.UNKNOWN
 
 
 def _kind(argument: Argument, ask: Callable[[Value], Kind]) -> Kind:

@@ -227,7 +227,7 @@ class TracingDomain:
     def finish(self, facts: Facts, solution: Solution[Trace]) -> TracingFacts:
         """Hand the visits to the rules."""
         questions = tracer_questions(facts.program, self._visits.open)
-        return self._visits.facts(questions, behind(facts.program, questions))
+        return self._visits.facts(questions, behind(facts.program, questions), solution.facts)
 
 
 def _later(fact: Trace, *, changed: bool) -> Trace:

@@ -146,9 +146,16 @@ class Visit:
 
 @record
 class TracingFacts:
-    """What rules read: every visit of every op that matters to them."""
+    """What rules read: every visit of every op that matters to them, and what holds of a value in all of them."""
 
     visits: Mapping[str, tuple[Visit, ...]]
+    values: Mapping[Value, Trace] = field(default_factory=dict)
+    tested: frozenset[Value] = frozenset()
+    """Values whose type the code asks for: what it does with them depends on it."""
+
+    def value(self, value: Value) -> Trace:
+        """Return what is known of a value in every context that it was seen in."""
+        return UNKNOWN if value in self.tested else self.values.get(value, UNKNOWN)
 
     def of(self, *names: str) -> Iterator[Visit]:
         """Return the visits of ops by name."""

@@ -242,13 +242,15 @@ class TransferTable:
             known = base.what in ("shape", "list", "empty", "number")
             return base if known else revised(base, what="items", mask=False, made=False, again=False)
         made = _together(self._operands(op, read))
-        if made.what == "list" and op.kind not in ("list", "sequence", "tuple"):
+        if made.what == "list" and op.kind not in _SEQUENCES:
             return revised(made, what="")
         return revised(made, what="items") if not made.what and op.kind in _SEQUENCES else made
 
     def _changed(self, op: Op, read: Read[Trace]) -> Trace:
-        base = op.arguments.get("list", op.arguments.get("base"))
-        return _together([fact_of(base, read), fact_of(op.arguments.get("value"), read)])
+        base = fact_of(op.arguments.get("list", op.arguments.get("base")), read)
+        made = _together([base, fact_of(op.arguments.get("value"), read)])
+        grown = op.has("list") and base.what in ("empty", "list", "items") and not made.what
+        return revised(made, what="items") if grown else made
 
     def _to_python(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -395,7 +397,7 @@ def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
     return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
 
 
-_SEQUENCES = ("list", "tuple")
+_SEQUENCES = ("list", "tuple", "sequence")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
 

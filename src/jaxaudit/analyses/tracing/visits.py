@@ -81,14 +81,15 @@ class Visits:
                 if value in self._tested or param in self._tested:
                     self._tested.update((value, param))
 
-    def facts(self, questions: Set[Value] = frozenset(), behind: Set[Op] = frozenset()) -> TracingFacts:
+    def facts(self, questions: Set[Value], behind: Set[Op], values: Mapping[Value, Trace]) -> TracingFacts:
         """Return all visits; code that asks for a value's type takes another path for tracers, so doubt such values.
 
         `questions` are conditions that ask for tracers, and `behind` what runs only where none of them left.
         """
         self._switches |= questions
         self._behind = behind
-        return TracingFacts({name: tuple(map(self._doubted, known.values())) for name, known in self._known.items()})
+        visits = {name: tuple(map(self._doubted, known.values())) for name, known in self._known.items()}
+        return TracingFacts(visits, values, frozenset(self._tested))
 
     def _doubted(self, visit: Visit) -> Visit:
         if self._guarded(visit):

@@ -9,6 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.succession import goes_on
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
@@ -54,7 +55,7 @@ class ResultDiscarded(Rule):
     """
 
     summary = "A pure function is called and its result is dropped."
-    needs = (Versions,)
+    needs = (Versions, TracingFacts)
 
     valid = (
         Example("def f(x, i, v):\n    x = x.at[i].set(v)\n    return x\n", "kept"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
 from jaxaudit.ir.operators import SIGNS
@@ -44,6 +45,7 @@ class ArithmeticOnList(Rule):
     """
 
     summary = "A list or tuple is used in arithmetic: it is repeated or raises, where an array would be computed with."
+    needs = (TracingFacts,)
     may_raise = True
 
     valid = (
@@ -77,6 +79,13 @@ class ArithmeticOnList(Rule):
     ## a list of arrays
     def larger(a, b):
         return jnp.max([a, b])  #!
+
+    ## a list that a loop fills
+    def mean(n, x):
+        means = []
+        for i in range(n):
+            means.append(jnp.mean(x * i))
+        return jnp.std(means)  #!
 
     ## a mask that is none
     def mean(x):
@@ -127,7 +136,7 @@ def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
     if row is None or row.params[0].startswith("*") or op.function in TAKES_SEQUENCES:
         return
     first = next(iter(op.arguments.values()), None)
-    if isinstance(first, (tuple, Mapping)):
+    if isinstance(first, Mapping) or values.is_sequence(first):
         name = op.qualified.removeprefix("jax.numpy.")
         yield _refused(op, f"`jnp.{name}` raises `TypeError` for a Python list or tuple")
     elif values.is_jax_array(first):

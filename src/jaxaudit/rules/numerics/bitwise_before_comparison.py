@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import LOGIC, NEGATIONS, ORDERINGS
 from jaxaudit.ir.operators import SIGNS
@@ -35,7 +36,7 @@ class BitwiseBeforeComparison(Rule):
     """
 
     summary = "`&` or `|` next to a comparison is computed first: `x <= 0 | done` is `x <= (0 | done)`."
-    needs = (Shapes,)
+    needs = (Shapes, TracingFacts)
 
     valid = """
     ## brackets, or flags

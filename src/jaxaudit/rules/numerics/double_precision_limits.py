@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
@@ -40,7 +41,7 @@ class DoublePrecisionLimits(Rule):
     """
 
     summary = "`finfo(float)` gives the limits of 64-bit numbers, but the arrays have 32 bits."
-    needs = (Shapes,)
+    needs = (Shapes, TracingFacts)
 
     valid = """
     ## limits of the array's own dtype

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.python_values import PythonValues, python_values
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Obligation, Rule, proved
 
@@ -35,6 +36,7 @@ class InvertedPythonBool(Rule):
     """
 
     summary = "`~` on a Python bool gives -1 or -2, which are both true."
+    needs = (TracingFacts,)
 
     valid = """
     ## masks that are arrays

@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Obligation, Rule, Step
@@ -37,7 +38,7 @@ class LengthAsRank(Rule):
     """
 
     summary = "`len(x)` is the size of the first axis, but it is used as a number of axes."
-    needs = (Shapes,)
+    needs = (Shapes, TracingFacts)
 
     valid = """
     ## the rank itself, and a length

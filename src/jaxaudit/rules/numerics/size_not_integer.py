@@ -11,6 +11,7 @@ from jaxaudit.analyses.queries import Answers, last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.shapes.literals import is_slice
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ARITHMETIC, CUMULATIVE, SIZES
 from jaxaudit.ir.interfaces import Loop
@@ -42,7 +43,7 @@ class SizeNotInteger(Rule):
 
     summary = "A size is a fraction or a tuple where only integers will do."
     may_raise = True
-    needs = (Shapes,)
+    needs = (Shapes, TracingFacts)
 
     valid = """
     ## integers
