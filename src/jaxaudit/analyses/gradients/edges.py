@@ -125,6 +125,12 @@ def _within(op: Op) -> Edges:
         yield from ((value, Edge.LIVE if role == "value" else Edge.MAYBE) for value in values_in(argument))
 
 
+def _gather(op: Op) -> Edges:
+    """Pass on what elements are taken out of, and the coordinates that are interpolated between."""
+    smooth = (*_GATHERED, "coordinates") if op.arguments.get("order") != 0 else _GATHERED
+    return _by_role(lambda role: role in smooth)(op)
+
+
 _TABLE: Mapping[str, Callable[[Op], Edges]] = {
     "grad.stop": _all(Edge.CUT),
     "py.unknown": _maybe,
@@ -143,7 +149,7 @@ _TABLE: Mapping[str, Callable[[Op], Edges]] = {
     "array.reduce": _reduce,
     "array.select": _select,
     "array.expand": _expand,
-    "array.gather": _by_role(lambda role: role in _GATHERED),
+    "array.gather": _gather,
     "array.scatter": _by_role(lambda role: role != "index"),
     "array.at": _by_role(lambda role: role != "index"),
     "array.order": lambda op: _live(op) if op.function in ELEMENTS_IN_ORDER else _zero(op),
