@@ -78,7 +78,7 @@ def python_values(facts: Facts) -> PythonValues:
 
 
 def _seen(fact: Trace) -> Kind:
-    if fact.what in ("list", "items", "empty"):
+    if fact.what in ("list", "items"):
         return Kind.SEQUENCE
     return Kind.JAX_ARRAY if fact.jax_array else Kind.NUMBER if fact == NUMBER else Kind.UNKNOWN
 

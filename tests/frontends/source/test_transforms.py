@@ -124,3 +124,21 @@ def g(x):
 def test_a_function_whose_traces_are_counted_is_that_function(made: str) -> None:
     code = f"{_START}import chex, equinox as eqx\ndef f(x):\n    return x[0]\nresult = {made}(jnp.ones((3, 4)))"
     assert shapes(code) == ["4"]
+
+
+def test_an_associative_scan_gives_back_the_structure_of_its_elements() -> None:
+    code = """
+        from typing import NamedTuple
+        from jax import lax
+
+        class Message(NamedTuple):
+            gain: float
+            mean: float
+
+        def join(a, b):
+            return a[0] * b[0], a[1] + b[1]
+
+        def run(x):
+            return lax.associative_scan(join, Message(x, x)).mean
+        """
+    assert not ops(code, "py.attr")

@@ -153,7 +153,10 @@ class TransferTable:
         # The answer to a comparison is one of two, whatever the turn.
         turn = op.function not in COMPARISONS and any(one.turn for one in operands)
         if all(one.kind is Kind.STATIC for one in operands):
+            # A list or tuple that is written out is no operand: `(1,) * n` is no number.
+            listed = any(isinstance(one, tuple) for one in op.arguments.values())
             number, axis = all(one.what == "number" for one in operands), any(one.axis for one in operands)
+            number = number and not listed
             return Trace(Kind.STATIC, "number" if number else "", turn=turn, axis=axis)
         if any(one.what == "array" for one in operands):
             made = self._made(operands, mask=mask)
@@ -198,8 +201,8 @@ class TransferTable:
             return revised(base, what="", again=False)
         if base.kind is Kind.TRACED:
             return revised(base, again=False)
-        if base.what == "list" and isinstance(op.arguments.get("index"), Mapping):
-            return base
+        if base.what in ("shape", "list") and isinstance(op.arguments.get("index"), Mapping):
+            return revised(base, axis=False)
         if base.what in ("shape", "list"):
             return revised(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "array":

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.tracing import TracingFacts, Visit
-from jaxaudit.ir import Program, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import is_argument
 
 
 class InPlaceUpdate(Rule):
-    """An item of a JAX array is assigned to.
+    """A JAX array is changed in place, or so it is meant.
 
     ## What it does
-    Looks at every `x[i] = v` and `x[i] += v`, and follows where `x` comes from.
+    Looks at every `x[i] = v` and `x[i] += v`, and follows where `x` comes from; and at every `x += v` of an array whose
+    result nothing reads.
 
     ## Why is this bad?
-    JAX arrays cannot be changed. The assignment raises `TypeError`, inside and outside of traced code.
+    JAX arrays cannot be changed. Assigning to an item raises `TypeError`, inside and outside of traced code. `x += v`
+    raises nothing and binds a new array to `x`: a slice is no view, and what it was taken from stays as it is.
 
     ## Example
         buffer = jnp.zeros(10)
@@ -32,7 +35,7 @@ class InPlaceUpdate(Rule):
     NumPy arrays, lists and dicts may be assigned to. A value nobody is known to make stays open.
     """
 
-    summary = "An item of a JAX array is assigned to, which raises an error."
+    summary = "A JAX array is changed in place, which raises an error or changes nothing."
     may_raise = True
     needs = (TracingFacts,)
 
@@ -46,6 +49,9 @@ class InPlaceUpdate(Rule):
         rows = [jnp.zeros(3)]
         rows[0] = jnp.ones(3)
         table = jnp.zeros(n).at[0].set(1.0)
+        table += 1.0
+        inner = buffer[1:-1]
+        inner += 1.0
         return buffer, rows, table
     """
     invalid = """
@@ -62,6 +68,15 @@ class InPlaceUpdate(Rule):
         y[0] += 1.0  #!
         return y
 
+    ## a slice that is taken for a view
+    def diffuse(a, rate):
+        inner = a[1:-1]
+        inner += rate  #!
+        return a
+
+    def run(key):
+        return diffuse(jax.random.normal(key, (9,)), 0.1)
+
     ## at a traced index
     @jax.jit
     def store(x, i):
@@ -70,8 +85,35 @@ class InPlaceUpdate(Rule):
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every assignment to an item of something that may be an array."""
+        """List every assignment to an item of something that may be an array, and every `x += y` of an array."""
         yield from (one for visit in facts.get(TracingFacts).of("py.set_item") for one in _judge(visit))
+        changed = (op for op in program.named("array.map", "array.dot") if op.augmented and _in_function(op, facts))
+        yield from (one for op in changed for one in _augmented(op, facts))
+
+
+def _in_function(op: Op, facts: Facts) -> bool:
+    """Whether an op stands in a function: what a module binds may be read elsewhere."""
+    places = facts.places
+    return any(region.kind == "function" for region, _ in places.up(places.region_of[op]))
+
+
+def _augmented(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Judge `x += y`, which changes a view of a NumPy array, and binds a new array of JAX to the name `x`."""
+    rule, base = InPlaceUpdate.name, op.arguments.get("x")
+    name = named(base, "the array")
+    if facts.flow.is_read(op.result):
+        yield proved(rule, op.span, "what is computed here is read")
+    elif python_values(facts).is_jax_array(base):
+        yield Obligation(
+            rule,
+            op.span,
+            message=f"{name} is a JAX array, which this does not change: the sum goes nowhere",
+            current=f"a new array is bound to {name}, and nothing reads it; what {name} was taken from stays as it was",
+            expected="the array that it was taken from, with the new values in their places",
+            suggestion="write `whole = whole.at[...].add(...)`, and go on with that",
+        )
+    elif isinstance(base, Value) and facts.get(TracingFacts).value(base).what != "numpy":
+        yield unknown(rule, op.span, f"what {name} is is not known")
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:

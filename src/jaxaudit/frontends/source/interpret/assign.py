@@ -89,7 +89,7 @@ def _in_place(it: Interpreter, op: ast.operator, current: Abstract, value: Abstr
             # `xs += ys` changes the list that other names may hold too.
             it.heap[current] = ListBox((*box.items, *items), box.kind)
             return current
-    return apply_binary(it, op, current, value, span)
+    return apply_binary(it, op, current, value, span, augmented=True)
 
 
 def assign(it: Interpreter, target: ast.expr, value: Abstract, span: Span) -> None:

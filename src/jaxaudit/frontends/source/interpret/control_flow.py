@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
     aligned,
+    data_leaves,
     flattened,
     leaves_in_order,
     lifted,
@@ -322,7 +323,9 @@ def associative_scan(it: Interpreter, given: Arguments, span: Span) -> Abstract 
         "axis": 0 if axis is None else axis.value if isinstance(axis, Const) else None,
     }
     result, _ = transforms.run_body(it, "associative_scan", function, pair, inputs, attrs, span)
-    return result
+    # JAX hands the leaves of what is combined back in the structure of the elements.
+    made = data_leaves(it, result)
+    return with_data(it, elements, made) if len(made) == len(data_leaves(it, elements)) else result
 
 
 def _spellings() -> dict[str, Handler]:

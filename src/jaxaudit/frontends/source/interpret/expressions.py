@@ -111,9 +111,19 @@ def _is_given(it: Interpreter, *nodes: ast.expr) -> bool:
 
 
 def apply_binary(
-    it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span, *, given: bool = True
+    it: Interpreter,
+    operator: ast.operator,
+    left: Abstract,
+    right: Abstract,
+    span: Span,
+    *,
+    given: bool = True,
+    augmented: bool = False,
 ) -> Abstract:
-    """Apply a binary operator to abstract values; `given` where an operand is a parameter or came about otherwise."""
+    """Apply a binary operator to abstract values.
+
+    `given` where an operand is a parameter or came about otherwise, `augmented` for `left += right`.
+    """
     own = operators.overloaded(it, operator, left, right, span)
     if own is not None:
         return own
@@ -129,7 +139,7 @@ def apply_binary(
     if joined is not None:
         return joined
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
-    attrs = {"function": function, "operator": True}
+    attrs = {"function": function, "operator": True, **({"augmented": True} if augmented else {})}
     if not given and any(isinstance(one, tuple) for one in arguments.values()):
         attrs["own"] = True
     made = it.emit(op, span, arguments, attrs).result
