@@ -99,6 +99,11 @@ INDEPENDENT = {
         "python-branch-on-traced": "the length of a written `range` is a constant",
         "python-random-in-traced-code": "which transformation stands around a line is structure",
         "side-effect-in-traced-code": "a body without any store changes nothing",
+        "arithmetic-on-list": "what a function of `jax.numpy` makes is an array, and a constant a number",
+        "bitwise-before-comparison": "brackets and constants are syntax",
+        "in-place-update": "whether a result is read is data flow",
+        "result-discarded": "what stands as a statement is syntax",
+        "size-not-integer": "the op that computes a size says what it gives",
     },
 }
 """Rules that prove something while the domain sees nothing, and why that is right."""

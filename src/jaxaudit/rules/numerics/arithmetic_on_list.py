@@ -122,8 +122,10 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
         yield _raises(op, "an array of JAX")
     elif op.own and _refuses(op.function, other, values):
         yield _raises(op, "a number")
-    else:
+    elif values.is_number(other) or values.is_sequence(other):
         yield proved(ArithmeticOnList.name, op.span, "lists are joined or repeated here")
+    else:
+        yield unknown(ArithmeticOnList.name, op.span, "what a list or tuple is joined with or repeated by is not known")
 
 
 def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:

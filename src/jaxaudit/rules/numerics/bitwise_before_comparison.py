@@ -11,7 +11,7 @@ from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import LOGIC, NEGATIONS, ORDERINGS
 from jaxaudit.ir.operators import SIGNS
-from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict, proved, unknown
 
 
 class BitwiseBeforeComparison(Rule):
@@ -86,6 +86,8 @@ def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Obligation:
         return _finding(op, sign, Severity.ERROR)
     if "" in sides and any(isinstance(one, int | float) for one in given):
         return _finding(op, sign, Severity.ERROR if given[0] == 0 else Severity.WARNING)
+    if "" in sides:
+        return unknown(rule, op.span, f"what `{sign}` joins is not known")
     return proved(rule, op.span, f"`{sign}` joins two operands of one kind")
 
 
