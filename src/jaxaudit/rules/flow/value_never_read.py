@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.reads import Dead, ScopeReads
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
@@ -77,6 +80,15 @@ class ValueNeverRead(Rule):
         total = jnp.sum(x * weights)  #?
         return x / jnp.sum(weights)
 
+    ## a term of a loss
+    def loss(params, x, y):
+        error = jnp.mean((x @ params["w"] - y) ** 2)
+        decay = 1e-3 * jnp.sum(params["w"] ** 2)  #!
+        return error
+
+    def step(params, x, y):
+        return jax.grad(loss)(params, x, y)
+
     ## started again from the wrong variable
     def f(x, w, v):
         h = x @ w
@@ -93,10 +105,12 @@ class ValueNeverRead(Rule):
         arrays = {op.span for op in computed}
         told = {one.note.span for one in unread_variables(program, facts.flow)}
         told |= {note.span for note in lost_successors(facts)}
+        terms = _lost_terms(facts)
         for scope in program.reads:
             # A part that is called unwanted where results are taken apart is as good as read.
             dead = [one for one in scope.dead if one.made is not None or not is_unwanted(one.name)]
-            lost = [one for one in dead if _matters(one, scope, arrays) and one.span not in told]
+            matters = [one for one in dead if one.made in terms or _matters(one, scope, arrays)]
+            lost = [one for one in matters if not is_unwanted(one.name) and one.span not in told]
             if dead and not lost and not any(one.span in told for one in dead):
                 reason = f"whether `{dead[0].name}`, which nothing reads, is wanted is not known"
                 yield unknown(self.name, dead[0].span, reason)
@@ -106,7 +120,50 @@ class ValueNeverRead(Rule):
             elif not dead and scope.bound:
                 proof = f"each of the {scope.bound} values bound in `{scope.label}` is read"
                 yield proved(self.name, scope.span, proof)
-            yield from (_finding(one) for one in lost)
+            yield from (_term(one, terms[one.made]) if one.made in terms else _finding(one) for one in lost)
+
+
+def _lost_terms(facts: Facts) -> dict[Span | None, bool]:
+    """Return what functions that are differentiated compute from what is trained and never read.
+
+    With each, whether it is one number with a weight: a term that was meant to be added.
+    """
+    flow, found = facts.flow, dict[Span | None, bool]()
+    for op in facts.program.named("grad"):
+        region = op.regions[0]
+        trained = [region.params[at] for at in op.differentiated or () if at < len(region.params)]
+        for note in region.ops:
+            if note.name == "py.unread" and note.kind == "variable" and note.made_at is not None:
+                for value in note.values or ():
+                    if trained and depends(flow, value, trained):
+                        found[note.made_at] = _is_weighted(value, trained, facts)
+    return found
+
+
+def _is_weighted(value: Value, trained: Sequence[Value], facts: Facts) -> bool:
+    made = facts.flow.maker(value)
+    if made is None or made.function != "multiply":
+        return False
+    sides = [isinstance(one, Value) and depends(facts.flow, one, trained) for one in made.arguments.values()]
+    learned = [one for one, own in zip(made.arguments.values(), sides, strict=True) if own and isinstance(one, Value)]
+    return len(learned) == 1 and _is_number(facts.flow.maker(learned[0]))
+
+
+def _is_number(made: Op | None) -> bool:
+    """Whether an op adds up or averages to one number."""
+    return made is not None and made.function in (*ADDITIONS, *AVERAGES, "builtins.sum") and not made.has("axis")
+
+
+def _term(one: Dead, weighted: bool) -> Obligation:
+    """Judge what a loss computes for nothing; one number with a weight is no measure that somebody looks at."""
+    return replace(
+        _finding(one),
+        severity=Severity.ERROR if weighted and one.again is None else Severity.WARNING,
+        message=f"`{one.name}` is computed from what is trained, and is neither in the loss nor read",
+        current="nothing is trained by it: the loss is computed without it",
+        expected="every term of a loss is in what the function returns",
+        suggestion=f"add `{one.name}` to the loss, or delete this line",
+    )
 
 
 _FIRST = frozenset(("array.create", "array.shape", "array.numpy"))
@@ -121,7 +178,7 @@ def _gives_array(op: Op, flow: Flow) -> bool:
 
 def _matters(one: Dead, scope: ScopeReads, arrays: set[Span]) -> bool:
     """Whether a lost value was computed, and nothing says that it is not wanted."""
-    if one.made is None or is_unwanted(one.name):
+    if one.made is None:
         return False
     continued = one.renews and one.again is not None
     return one.made in arrays or continued or _is_set_in_vain(one, scope)

@@ -15,7 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import FIXED
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import COMPUTED, UNFOLLOWED
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict
 from jaxaudit.rules.gradients._shared.measured import Measured, Sample
 from jaxaudit.spans import Span
 
@@ -196,6 +196,7 @@ def _own_value(op: Op, where: Span, measured: Measured) -> Iterator[Obligation]:
             expected="the rule gives the function's own value beside the derivative",
             steps=(Step(where, "the rule is here"),),
             suggestion=f"call `{op.qualified}` in the rule for the value",
+            subject=Subject(names=(op.qualified,), tried=True),
         )
     else:
         yield _unknown(op.span, f"the rule of `{op.qualified}` differs from `{op.qualified}` in some places")
@@ -238,6 +239,7 @@ def _measured(op: Op, where: Span, name: str, samples: Sequence[Sample]) -> Obli
         current=f"{_words(samples[0])} on numbers, and in no other place it agrees either",
         expected=f"the derivative of `{op.qualified}` by `{name}`, times what comes in",
         suggestion=f"compare the rule with `jax.grad` of the body of `{op.qualified}`",
+        subject=Subject(names=(op.qualified,), tried=True),
     )
 
 

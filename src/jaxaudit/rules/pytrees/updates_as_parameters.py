@@ -12,7 +12,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.libraries.lookup import playing
+from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.rules.pytrees._shared.optimizers import APPLIES
 
@@ -24,7 +24,8 @@ class UpdatesAsParameters(Rule):
 
     ## What it does
     Follows both results of every optimizer's `update`, the updates and the new state, to where a loop carries them on
-    or a copy of the training state gets them, and checks that neither stands where the parameters stood.
+    or a copy of the training state gets them, and checks that neither stands where the parameters stood, and that no
+    turn of a loop starts from a state that is made anew.
 
     ## Why is this bad?
     Updates have the structure and the shapes of the parameters, so nothing raises: every step starts from a tiny
@@ -61,6 +62,14 @@ class UpdatesAsParameters(Rule):
             "    return jax.lax.scan(body, (params, tx.init(params), last), xs)\n",
             "carried on beside the parameters",
         ),
+        Example(
+            "import optax\n\ntx = optax.adam(0.1)\n\ndef adapt(loss, params, tasks):\n    scores = []\n"
+            "    for xs in tasks:\n        own, state = params, tx.init(params)\n        for x in xs:\n"
+            "            updates, state = tx.update(jax.grad(loss)(own, x), state)\n"
+            "            own = optax.apply_updates(own, updates)\n        scores.append(loss(own, xs[0]))\n"
+            "    return scores\n",
+            "a state for each task",
+        ),
     )
     invalid = (
         Example(
@@ -87,6 +96,13 @@ class UpdatesAsParameters(Rule):
             "        params, state = step(params, state, x)\n    return params\n",
             "in a loop of Python",
         ),
+        Example(
+            "import optax\n\ntx = optax.adam(0.1)\n\ndef fit(loss, params, xs):\n    for x in xs:\n"
+            "        state = tx.init(params)  #!\n        grads = jax.grad(loss)(params, x)\n"
+            "        updates, state = tx.update(grads, state, params)\n"
+            "        params = optax.apply_updates(params, updates)\n    return params\n",
+            "a state that every turn makes anew",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -96,6 +112,7 @@ class UpdatesAsParameters(Rule):
         yield from (
             one for loop in loops for context in contexts(flow, loop.op) for one in _looped(flow, loop, context)
         )
+        yield from (one for loop in loops for one in _remade(flow, loop))
         copies = dict.fromkeys((*program.calling(*_REPLACES), *program.named("py.replace")))
         yield from (one for op in copies for context in contexts(flow, op) for one in _replaced(flow, op, context))
         for op in program.calling(*APPLIES):
@@ -119,6 +136,32 @@ def _looped(flow: Flow, loop: Loop, context: Context) -> Iterator[Obligation]:
         if any(_is(flow, one, param, found.context) for one in _parameters(flow, step, found.context)):
             yield _misplaced(_place(flow, found.value, step), step, position)
             return
+
+
+def _remade(flow: Flow, loop: Loop) -> Iterator[Obligation]:
+    """Judge the states that the steps in a loop start from: made anew in every turn, they remember nothing."""
+    inner = list(loop.body.walk())
+    made_here = {op for op in inner if plays(op.qualified, "optimizer.init")}
+    carried = [param for param, following in loop.successors if following is not param]
+    for step in inner if made_here else ():
+        for context in contexts(flow, step) if is_optimizer_step(step) else ():
+            state = step.value("state")
+            made = None if state is None else origin(flow, state, context, in_turn=True).op
+            params = _parameters(flow, step, context)
+            if made in made_here and any(_is(flow, one, param, context) for one in params for param in carried):
+                yield _forgetful(made, step)
+
+
+def _forgetful(made: Op | None, step: Op) -> Obligation:
+    return Obligation(
+        UpdatesAsParameters.name,
+        step.span if made is None else made.span,
+        message="the state of the optimizer is made anew in every turn, while the parameters go on",
+        current="moments, counters and schedules start again at each step, and what the step before gave is lost",
+        expected="the state is made once, and each step starts from what the step before gave",
+        steps=(Step(step.span, "the optimizer starts from it here"),),
+        suggestion="move `init` out of the loop and carry the state",
+    )
 
 
 def _replaced(flow: Flow, op: Op, context: Context) -> Iterator[Obligation]:
