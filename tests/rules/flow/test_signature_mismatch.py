@@ -135,16 +135,6 @@ PROGRAMS = {
         def both(x):
             return field({"field": x}), caught({"field": x})
         """,
-    "an attribute is missing where it is asked for": """
-        def shown(x):
-            if x is None:
-                return 0
-            return jnp.sum(x)
-
-        def show(x):
-            pair = {"field": x}
-            return shown(pair.field)  #! arithmetic-on-list
-        """,
     "what a decorator made of a constructor takes arguments": """
         from elsewhere import logged
 
@@ -201,6 +191,24 @@ PROGRAMS = {
 
         def make(text):
             return Level(text)
+        """,
+    "a class may get its constructor later": """
+        import flax.linen as nn
+
+        def wrapped(module):
+            def init(self, *args, config, **rest):
+                nn.Module.__init__(self)
+
+            class Partial(nn.Module):
+                width: int = 1
+
+            Partial.__init__ = init
+            return Partial
+
+        Layer = wrapped(None)
+
+        def make(config):
+            return Layer(config=config)
         """,
     "typing.Tuple asks for a tuple": """
         from typing import Tuple

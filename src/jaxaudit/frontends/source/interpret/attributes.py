@@ -76,9 +76,9 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
         case Super():
             return _super_attribute(it, base, name, span)
         case _:
-            attribute = Attribute(base, name)
-            # What is not there is asked for here, whoever gets it later.
-            return it.load_attribute(attribute, span) if has_attribute(it, base, name) is False else attribute
+            # Where a `try` catches what is missing, it is asked for here, whoever gets it later.
+            caught = it.frame.guarded and has_attribute(it, base, name) is False
+            return it.load_attribute(Attribute(base, name), span) if caught else Attribute(base, name)
 
 
 def _module_attribute(it: Interpreter, base: ModuleValue, name: str, span: Span) -> Abstract:
@@ -286,6 +286,9 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
     else:
         if isinstance(base, Record):
             attrs.update(record=base.cls.name, direct=not any(isinstance(one, ClassValue) for one in base.cls.bases))
+        if isinstance(base, ClassValue) and name == "__init__":
+            # Who makes an object before and who after is not told apart: what it takes is open.
+            base.namespace[name] = it.unknown("the class gets it later", span, name)
         whole = materialise(it, base, span)
         arguments = {"object": whole, "value": argument(it, value, span)}
         it.loaded.pop((whole, name), None)
