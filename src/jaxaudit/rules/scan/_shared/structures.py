@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.types import keeps_type
 from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.shapes import Context, Shapes
@@ -19,6 +20,7 @@ from jaxaudit.ir.ops import CARRYING
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Obligation, Raises, Step, named
 from jaxaudit.rules.trees import array_for_container, describe, difference
+from jaxaudit.spans import Span
 
 
 def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
@@ -118,6 +120,8 @@ class CarriedLeaf:
     match: Match
     is_renewed: bool
     """Whether what the body hands on is made from what it was given; asked only where the types differ."""
+    made: tuple[Span, ...] = ()
+    """Where the value is made that the loop starts with; asked only where the types differ."""
 
     @property
     def name(self) -> str:
@@ -135,12 +139,16 @@ def carried_leaves(facts: Facts) -> Iterator[tuple[Op, list[CarriedLeaf]]]:
 
 
 def _leaves(loop: Loop, context: Context, flow: Flow) -> Iterator[CarriedLeaf]:
-    for (start, _, _), end in zip(loop.carried, loop.body.results, strict=False):
+    for (start, first, _), end in zip(loop.carried, loop.body.results, strict=False):
         match = compare(context.of(start), context.of(end), yielding=False)
         if match.fit is Fit.OPEN and keeps_type(flow, end, start):
             match = Match(Fit.FITS)
-        renewed = match.fit is Fit.CLASHES and depends(flow, end, (start,))
-        yield CarriedLeaf(loop.op, start, end, match, renewed)
+        if match.fit is not Fit.CLASHES:
+            yield CarriedLeaf(loop.op, start, end, match, is_renewed=False)
+            continue
+        maker = origin(flow, first, {}).op
+        made = () if maker is None or maker.span == start.span else (maker.span,)
+        yield CarriedLeaf(loop.op, start, end, match, depends(flow, end, (start,)), made)
 
 
 def type_change(rule: str, leaf: CarriedLeaf, message: str, expected: str, suggestion: str) -> Obligation:
@@ -153,6 +161,7 @@ def type_change(rule: str, leaf: CarriedLeaf, message: str, expected: str, sugge
         raises=Raises.TRACING,
         expected=expected,
         steps=(
+            *(Step(span, f"what {leaf.name} starts as is made here") for span in leaf.made),
             Step(leaf.start.span, f"{leaf.name} goes in as {leaf.match.first}"),
             Step(leaf.end.span, f"and is handed on as {leaf.match.second}"),
         ),
