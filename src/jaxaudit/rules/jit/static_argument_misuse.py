@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
@@ -10,6 +11,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
+from jaxaudit.spans import Span
 
 _NO_HASH = "unhashable "
 """What a front end says before the class of an object that cannot be hashed."""
@@ -121,11 +123,12 @@ class StaticArgumentMisuse(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static argument of every call."""
-        shapes = facts.get(Shapes)
-        yield from (one for visit in facts.get(TracingFacts).of("jit", "pmap") for one in _judge(visit, shapes))
+        shapes, classes = facts.get(Shapes), {f"`{one.name}`": one.span for one in program.members}
+        for visit in facts.get(TracingFacts).of("jit", "pmap"):
+            yield from _judge(visit, shapes, classes)
 
 
-def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(visit: Visit, shapes: Shapes, classes: Mapping[str, Span]) -> Iterator[Obligation]:
     op = visit.op
     for misfit in op.misfits or ():
         text = f"`{misfit}` is declared static, but `{op.qualified}` has no such parameter"
@@ -134,7 +137,9 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
         if static is True and kind.startswith(_NO_HASH):
             what = kind.removeprefix(_NO_HASH)
             repair = "define `__hash__`, or make the dataclass frozen" if "`" in what else "give a tuple"
-            yield _violation(op, f"`{name}` is static, but a {what} cannot be hashed", repair)
+            made = tuple(Step(classes[one], f"{one} is defined here") for one in what.split()[:1] if one in classes)
+            found = _violation(op, f"`{name}` is static, but a {what} cannot be hashed", repair)
+            yield replace(found, steps=(*made, *found.steps))
         elif static is True and kind:
             yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
     for value, static in zip(op.operands, op.static or (), strict=False):
