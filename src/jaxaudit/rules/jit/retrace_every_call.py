@@ -101,6 +101,15 @@ class RetraceEveryCall(Rule):
         x = jnp.abs(x)
         return [total(x[:n]) for n in range(1, 100)]  #!
 
+    ## the same function again, in few turns
+    def make():
+        return lambda x: jnp.sum(x)
+
+    def run(x):
+        for _ in range(3):
+            x = x - jax.jit(make())(x)  #!
+        return x
+
     ## an array that is joined to itself
     @jax.jit
     def following(tokens):
@@ -117,7 +126,7 @@ class RetraceEveryCall(Rule):
         """List every call of a compiled function in a loop of plain Python."""
         for visit in facts.get(TracingFacts).of("jit", "pmap"):
             loops = [op for op in visit.stack if op.name in ("py.loop", "py.while")] if visit.stage is None else []
-            if any(map(_repeats, loops)):
+            if any(map(_repeats, loops)) or any(_makes_the_same(visit.op, one) for one in loops):
                 yield _judge(visit, loops, facts)
             elif loops and (found := _growing(visit, loops[-1], facts)) is not None:
                 yield _violation(visit.op, loops[-1], *found)
@@ -127,11 +136,19 @@ def _repeats(loop: Op) -> bool:
     return loop.trips is None or loop.trips > _FEW
 
 
+def _makes_the_same(op: Op, loop: Op) -> bool:
+    """Whether each turn of a loop transforms a function that holds nothing of the turn: once is enough, however few."""
+    start, made = entered(loop)[0], op.wrapper_id
+    again = loop.trips is None or loop.trips > 1
+    return again and made is not None and made > start and not any(one.id > start for one in op.captured or ())
+
+
 def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     op, loop = visit.op, loops[-1]
     function = _function(op)
     made = op.wrapper_id
     anew = [one for one in loops if _repeats(one) and made is not None and made > entered(one)[0]]
+    anew = anew or [one for one in loops if _makes_the_same(op, one)]
     if anew:
         held = [visit.of(value) for value in op.captured or () if value.id > entered(anew[-1])[0]]
         # What could be no argument: a model, say.
