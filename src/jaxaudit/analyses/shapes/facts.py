@@ -272,10 +272,11 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
     if fact.layer is not None:
         known = tuple((name, forget(given, stays)) for name, given in fact.layer.given)
         return ShapeFact(layer=replace(fact.layer, given=known))
-    if fact.outline is not None and all(map(stays, atoms_of(ShapeFact(outline=fact.outline)))):
-        return ShapeFact(outline=fact.outline)
-    length = None if fact.length is None else kept(fact.length)
-    return replace(fact, each=forget(fact.each, stays), length=length) if fact.each is not None else NOTHING
+    if fact.each is not None:
+        length = None if fact.length is None else kept(fact.length)
+        return replace(fact, each=forget(fact.each, stays), length=length)
+    named = fact.outline is not None and all(map(stays, atoms_of(ShapeFact(outline=fact.outline))))
+    return array(None, fact.dtype, weak=fact.weak, outline=fact.outline if named else None)
 
 
 def _devices(text: str) -> ShapeFact:
