@@ -143,6 +143,8 @@ class Attributes:
     method = _text("method")
     """The method that changes a list or makes a copy."""
     augmented = _flag("augmented")
+    refuses = _flag("refuses")
+    """Whether a class is known to refuse arrays as defaults."""
     guarded = _flag("guarded")
     is_open = _flag("open")
     is_last = _flag("last")

@@ -4,6 +4,7 @@
 static. `init`: its constructor takes its fields. `frozen`: its objects do not change. `model`: its objects are trees of
 their arrays, and can be called. `neutral`: nothing that matters to JAX. `stateless`: a base without fields and
 constructor of its own. `named`: a constructor that takes its fields also takes the keywords `name` and `parent`.
+`refuses`: it refuses arrays as defaults of fields, as Python's own dataclasses do.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from __future__ import annotations
 import sys
 
 _DECORATORS = """
-flax.struct.dataclass jax_dataclasses.pytree_dataclass: registered fields init frozen
-chex.dataclass: registered fields init
+flax.struct.dataclass jax_dataclasses.pytree_dataclass: registered fields init frozen refuses
+chex.dataclass: registered fields init refuses
 jax.tree_util.register_dataclass: registered fields
 jax.tree_util.register_pytree_node_class jax.tree_util.register_pytree_with_keys_class: registered
 jax.tree_util.register_static chex.mappable_dataclass: registered
-flax.nnx.dataclass tjax.dataclass: registered init
-dataclasses.dataclass: init neutral
+flax.nnx.dataclass tjax.dataclass: registered init refuses
+dataclasses.dataclass: init neutral refuses
 attrs.frozen: init frozen
 attr.s attr.define attrs.define attr.dataclass pydantic.dataclasses.dataclass brax.base.dataclass mujoco.mjx.dataclass: init
 functools.total_ordering typing.final typing_extensions.final: neutral
@@ -25,9 +26,9 @@ typing.runtime_checkable typing_extensions.runtime_checkable: neutral
 """
 
 _BASES = """
-equinox.Module: registered fields init model
-flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct: registered fields init
-flax.linen.Module: init named
+equinox.Module: registered fields init model refuses
+flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct: registered fields init refuses
+flax.linen.Module: init named refuses
 flax.training.train_state.TrainState pydantic.BaseModel: init
 flax.nnx.Module flax.nnx.Pytree: model stateless
 flax.nnx.Object haiku.Module: stateless

@@ -46,11 +46,22 @@ class ArrayAsDefault(Rule):
         speed: float = 0.5
         limits: tuple = (0.0, 1.0)
 
-    ## a named tuple, and what is no field
+    ## a named tuple, a decorator of one's own, and what is no field
+    import dataclasses
     from typing import ClassVar, NamedTuple
 
     class Step(NamedTuple):
         reward: jax.Array = jnp.zeros(())
+
+    def dataclass(cls):
+        for name in cls.__annotations__:
+            default = getattr(cls, name)
+            setattr(cls, name, dataclasses.field(default_factory=lambda: default))
+        return dataclasses.dataclass(cls)
+
+    @dataclass
+    class Own:
+        table: jax.Array = jnp.zeros(3)
 
     class Plain:
         table = jnp.zeros(3)
@@ -76,6 +87,10 @@ def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
     maker = facts.flow.maker(value) if isinstance(value, Value) else None
     if maker is None or maker.name not in ARRAYS or maker.is_operator:
         yield unknown(ArrayAsDefault.name, op.span, f"what the default of `{op.field}` is, is not known")
+        return
+    if not op.refuses:
+        reason = f"what makes `{op.class_name}` a dataclass may put something else in the place of its defaults"
+        yield unknown(ArrayAsDefault.name, op.span, reason)
         return
     yield Obligation(
         ArrayAsDefault.name,

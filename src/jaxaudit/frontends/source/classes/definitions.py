@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _FROZEN = classes.decorators("frozen")
+_REFUSING = classes.decorators("refuses") | classes.bases("refuses")
 _DATACLASS_BASES = classes.bases("init")
 _NAMED_TUPLES = classes.bases("namedtuple")
 _ENUMS = classes.bases("enum")
@@ -52,10 +53,11 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
     for name, member in list(frame.env.items()):
         frame.env[name] = _owned(it, member, cls)
+    refuses = not _REFUSING.isdisjoint((*decorators, *library_bases(cls)))
     for name in frame.env if kind == "dataclass" else ():
         default = defaults.get(name)
         if isinstance(default, Leaf):
-            attrs = {"class": node.name, "field": name}
+            attrs = {"class": node.name, "field": name, "refuses": refuses}
             it.emit("tree.default", it.span(node), {"value": default.value}, attrs, results=0)
     it.classes.append(cls)
     for base in ancestry(cls):
