@@ -39,7 +39,16 @@ def given_beside(rule: str, program: Program, facts: Facts) -> Iterator[Obligati
     flow = facts.flow
     found = [one for end in program.named("py.return") for one in _given(end, flow)]
     versions = facts.get(Versions)
-    renewed = {one: pairs for one in found if (pairs := [*_renewed(one, flow), *_succeeded(one, versions, flow)])}
+    trained = {
+        op.regions[0].ops[-1].span for op in program.named("grad", "jvp", "vjp") if op.regions and op.regions[0].ops
+    }
+    renewed = {
+        one: pairs
+        for one in found
+        if one.callee not in trained
+        and (pairs := [*_renewed(one, flow), *_succeeded(one, versions, flow)])
+        and _describes(one, pairs, flow)
+    }
     wanted = {one.callee for one in renewed}
     shown = {one.callee: one for one in found if one.callee in wanted and one not in renewed and _is_beside(one, flow)}
     for one, pairs in renewed.items():
@@ -98,6 +107,11 @@ def _succeeded(one: _Given, versions: Versions, flow: Flow) -> Iterator[tuple[Va
         for old in version.in_order if version is not None and version.ground > Ground.VARIABLE else ():
             if old in home.params and old not in given and (old in inner or new in inner):
                 yield old, new
+
+
+def _describes(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bool:
+    """Whether a call says something of a state: what makes the newer one, or leads to it, is part of the step."""
+    return not any(depends(flow, new, one.call.results) for _, new in pairs)
 
 
 def _reads(call: Op, record: Value, label: str) -> bool:
