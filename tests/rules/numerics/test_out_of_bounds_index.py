@@ -55,6 +55,18 @@ PROGRAMS = {
         def beyond():
             return jnp.ones(3)[3]  #! out-of-bounds-index
         """,
+    "what is read for a missing entry is masked by a test of the index": """
+        def path_is_free(board, between):
+            return ((between < 0) | (board[between] == 0)).all()
+
+        def has_liberty(empty, mine, near):
+            on_board = near != -1
+            return (on_board & (empty[near] | mine[near])).any()
+
+        def path_is_free_of_others(board, between):
+            length = (between >= 0).sum()
+            return ((board[between] == 0) | (board[between] == 1)).all(), length  #! out-of-bounds-index
+        """,
     "indices beyond the end": """
         N = 16
         X = jax.random.normal(jax.random.key(0), (N,))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import Answers, last, walk
+from jaxaudit.analyses.queries import Answers, depends, last, walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
-from jaxaudit.ir.functions import COUNTING, SUMS_OF_TWO
+from jaxaudit.ir.functions import CONJUNCTIONS, COUNTING, DISJUNCTIONS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import leaves_nothing_out
@@ -110,7 +110,8 @@ def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:
         index = op.argument("index", "indices")
         index = plain_index(index, flow) if isinstance(index, Value) else index
         if op.name in ("py.item", "array.gather") and isinstance(index, Value) and index in tested and op.results:
-            mixer = _mixed(op.results[0], flow)
+            tests = [result for one in region.ops if _tested(one) is index for result in one.results]
+            mixer = _mixed(op.results[0], tests, flow)
             if mixer is not None:
                 yield _finding(rule, op, index, tested[index], mixer)
 
@@ -124,18 +125,22 @@ def _tested(op: Op) -> Value | None:
     return x if asks and isinstance(x, Value) else None
 
 
-def _mixed(read: Value, flow: Flow) -> Op | None:
+def _mixed(read: Value, tests: list[Value], flow: Flow) -> Op | None:
     """Return the op that mixes what was read with the rest; None where a mask comes first, or nobody mixes it."""
-    reached = walk((read,), lambda one: (made for op in _computing(one, flow) for made in op.results))
-    ends = [op for one in reached for op in flow.readers.get(one, ()) if op not in _computing(one, flow)]
+
+    def computing(value: Value) -> list[Op]:
+        return [op for op in flow.readers.get(value, ()) if _computes(op, tests, flow)]
+
+    reached = walk((read,), lambda one: (made for op in computing(one) for made in op.results))
+    ends = [op for one in reached for op in flow.readers.get(one, ()) if op not in computing(one)]
     mixes = all(op.name == "array.reduce" and "where" not in op.arguments for op in ends)
     return ends[0] if ends and mixes else None
 
 
-def _computing(value: Value, flow: Flow) -> list[Op]:
-    """Return the ops that compute something else of each element."""
-    readers = flow.readers.get(value, ())
-    return [op for op in readers if op.name in _EACH_ELEMENT and op.function != "multiply"]
+def _computes(op: Op, tests: list[Value], flow: Flow) -> bool:
+    """Whether an op computes something else of each element, and masks none: `absent | read`, `present & read`."""
+    masks = op.function in CONJUNCTIONS | DISJUNCTIONS and any(depends(flow, one, tests) for one in op.operands)
+    return op.name in _EACH_ELEMENT and op.function != "multiply" and not masks
 
 
 def _finding(rule: str, op: Op, index: Value, test: Op, mixer: Op) -> Obligation:
