@@ -5,6 +5,8 @@ static. `init`: its constructor takes its fields. `frozen`: its objects do not c
 their arrays, and can be called. `neutral`: nothing that matters to JAX. `stateless`: a base without fields and
 constructor of its own. `named`: a constructor that takes its fields also takes the keywords `name` and `parent`.
 `refuses`: it refuses arrays as defaults of fields, as Python's own dataclasses do.
+`renamed`: the parameter of a field has its name without underscores in front. `assigned`: an annotation alone makes no
+field, unless an option says so.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ jax.tree_util.register_pytree_node_class jax.tree_util.register_pytree_with_keys
 jax.tree_util.register_static chex.mappable_dataclass: registered
 flax.nnx.dataclass tjax.dataclass: registered init refuses
 dataclasses.dataclass: init neutral refuses
-attrs.frozen: init frozen
-attr.s attr.define attrs.define attr.dataclass pydantic.dataclasses.dataclass brax.base.dataclass mujoco.mjx.dataclass: init
+attrs.frozen attr.frozen: init frozen renamed
+attr.define attrs.define attr.mutable attrs.mutable attr.dataclass: init renamed
+attr.s attr.attrs: init renamed assigned
+pydantic.dataclasses.dataclass brax.base.dataclass mujoco.mjx.dataclass: init
 functools.total_ordering typing.final typing_extensions.final: neutral
 typing.runtime_checkable typing_extensions.runtime_checkable: neutral
 """
@@ -36,6 +40,9 @@ builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protoco
 typing.NamedTuple typing_extensions.NamedTuple: namedtuple
 enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag: enum
 """
+
+FIELD_MAKERS = frozenset("attr.ib attr.attrib attr.field attrs.field".split())
+"""Calls that make a field of what is assigned in a class, also without an annotation."""
 
 
 def _that_are(table: str, fact: str) -> frozenset[str]:

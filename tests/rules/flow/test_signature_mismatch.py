@@ -244,6 +244,67 @@ PROGRAMS = {
         class Both(Child, Other):
             pass
         """,
+    "attr.ib makes fields, whose parameters have no underscores in front": """
+        import attr
+
+        @attr.s
+        class Element:
+            kind: int
+            symbol = attr.ib(type=str)
+            period = attr.ib(default=1, converter=float)
+            _spin = attr.ib(default=None)
+
+        def make():
+            a = Element("H"), Element("H", 1, 2), Element(symbol="H", spin=2)
+            return a, Element("H", 1, 2, 3)  #! signature-mismatch
+
+        def wrong():
+            return Element("H", kind=2), Element("H", _spin=2)  #! signature-mismatch
+        """,
+    "attrs.define takes annotations, unless some field has none": """
+        import attrs
+        from attrs import define, field
+
+        @define
+        class Point:
+            x: float
+            y: float = field(default=0.0)
+
+        @attrs.frozen
+        class Mixed:
+            x: float = field()
+            z = field()
+            name: str
+
+        def make():
+            return Point(1.0, 2.0), Mixed(1.0, 2.0)
+
+        def wrong():
+            return Point(1.0, z=2.0)  #! signature-mismatch
+
+        def mixed():
+            return Mixed(1.0, name="a")  #! signature-mismatch
+        """,
+    "what options make of the fields of attrs is left open": """
+        import attr
+
+        @attr.s(auto_attribs=True, kw_only=True)
+        class Options:
+            width: int = 3
+            depth: int
+            made: int = attr.ib(init=False)
+            cut: int = attr.ib(alias="cutoff")
+
+        @attr.dataclass
+        class Shape:
+            width: int
+
+            def __attrs_post_init__(self):
+                self.width = (self.width, 1)
+
+        def make():
+            return Options(depth=3, cutoff=2), Shape(3).width + (1,)
+        """,
     "a table that others may fill has other functions too": """
         TABLE = {"id": lambda x: x}
 

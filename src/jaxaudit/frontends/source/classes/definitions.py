@@ -12,6 +12,8 @@ from jaxaudit.frontends.source.classes.members import (
     find_in_class,
     library_bases,
     makes_constructor,
+    parameter_of,
+    renames_fields,
 )
 from jaxaudit.frontends.source.interpret import protocols
 from jaxaudit.frontends.source.interpret.decorators import decorator_name
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _FROZEN = classes.decorators("frozen")
 _REFUSING = classes.decorators("refuses") | classes.bases("refuses")
+_ASSIGNED = classes.decorators("assigned")
 _DATACLASS_BASES = classes.bases("init")
 _NAMED_TUPLES = classes.bases("namedtuple")
 _ENUMS = classes.bases("enum")
@@ -45,10 +48,11 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     frame = Frame(it.frame.module, it.frame, "class", node.name)
     outer, it.frame = it.frame, frame
     it.execute(node.body)
+    made = _made_fields(it, node)
     it.frame = outer
     decorators = tuple(decorator_name(it, it.evaluate(one), one) for one in node.decorator_list)
     kind, frozen = _kind(node, bases, decorators)
-    fields = _fields(node, bases, kind)
+    fields = _fields(bases, kind, _own_fields(node, decorators, made))
     defaults = _defaults(frame, bases, fields)
     cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
     for name, member in list(frame.env.items()):
@@ -87,7 +91,7 @@ def _kind(node: ast.ClassDef, bases: tuple[Abstract, ...], decorators: tuple[str
     inherited = next((base for base in bases if isinstance(base, ClassValue) and base.kind != "plain"), None)
     for name, decorator in zip(decorators, node.decorator_list, strict=True):
         if makes_constructor(name):
-            return "dataclass", name in _FROZEN or _says_frozen(decorator)
+            return "dataclass", name in _FROZEN or _says([decorator], "frozen")
     if names & _NAMED_TUPLES:
         return "namedtuple", True
     if names & _DATACLASS_BASES:
@@ -97,22 +101,41 @@ def _kind(node: ast.ClassDef, bases: tuple[Abstract, ...], decorators: tuple[str
     return (inherited.kind, inherited.frozen) if inherited is not None else ("plain", False)
 
 
-def _says_frozen(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and any(
-        word.arg == "frozen" and isinstance(word.value, ast.Constant) and word.value.value is True
-        for word in decorator.keywords
-    )
+def _says(decorators: list[ast.expr], option: str) -> bool:
+    """Whether some decorator is given an option as true."""
+    words = [word for one in decorators if isinstance(one, ast.Call) for word in one.keywords if word.arg == option]
+    return any(isinstance(word.value, ast.Constant) and word.value.value is True for word in words)
 
 
-def _fields(node: ast.ClassDef, bases: tuple[Abstract, ...], kind: str) -> tuple[str, ...]:
+def _fields(bases: tuple[Abstract, ...], kind: str, own: list[str]) -> tuple[str, ...]:
     # A dataclass takes over the fields of dataclasses alone, whatever else its bases declare.
     known = [one for one in bases if isinstance(one, ClassValue) and (kind != "dataclass" or one.kind == kind)]
-    names = dict.fromkeys(name for base in known for name in base.fields)
-    for statement in node.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            if "ClassVar" not in ast.unparse(statement.annotation):
-                names[statement.target.id] = None
-    return tuple(names)
+    return tuple(dict.fromkeys((*(name for base in known for name in base.fields), *own)))
+
+
+def _own_fields(node: ast.ClassDef, decorators: tuple[str, ...], made: frozenset[str]) -> list[str]:
+    """Return the fields that a class itself declares: those with annotations, or those that a call makes."""
+    annotated = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+    names = {name for one in annotated if "ClassVar" not in ast.unparse(one.annotation) for name in _targets(one)}
+    if not made <= names or (not _ASSIGNED.isdisjoint(decorators) and not _says(node.decorator_list, "auto_attribs")):
+        names = set(made)
+    return [name for one in node.body for name in _targets(one) if name in names]
+
+
+def _made_fields(it: Interpreter, node: ast.ClassDef) -> frozenset[str]:
+    """Return the fields of a class body that are made by calls: `x = attr.ib()`."""
+    made: set[str] = set()
+    for one in node.body:
+        if isinstance(one, ast.Assign | ast.AnnAssign) and isinstance(one.value, ast.Call):
+            maker = it.evaluate(one.value.func) if isinstance(one.value.func, ast.Name | ast.Attribute) else None
+            if isinstance(maker, Library) and maker.name in classes.FIELD_MAKERS:
+                made.update(_targets(one))
+    return frozenset(made)
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [one.id for one in targets if isinstance(one, ast.Name)]
 
 
 def _defaults(frame: Frame, bases: tuple[Abstract, ...], fields: tuple[str, ...]) -> dict[str, Abstract]:
@@ -170,7 +193,7 @@ def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, spa
     attrs = _field_values(it, cls, given, span)
     it.stores.store(cls, attrs)
     made = it.heap.new(ObjectBox(cls, attrs))
-    post = find_in_class(cls, "__post_init__")
+    post = find_in_class(cls, "__attrs_post_init__" if renames_fields(cls) else "__post_init__")
     if isinstance(post, FunctionValue):
         it.call(BoundMethod(post, made), Arguments(), span)
     trees.note_static(it, cls, made, span)
@@ -179,14 +202,26 @@ def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, spa
 
 def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> dict[str, Abstract]:
     values: dict[str, Abstract] = dict(zip(cls.fields, given.positional, strict=False))
+    converted = _converted(cls) if renames_fields(cls) else ()
     for name in cls.fields:
-        if name in given.keywords:
-            values[name] = given.keywords[name]
+        word = parameter_of(cls, name)
+        if word in given.keywords:
+            values[name] = given.keywords[word]
         elif name not in values:
             default = cls.defaults.get(name)
             values[name] = it.unknown("no argument is given", span, name) if default is None else _own(it, default)
+        if name in converted:
+            values[name] = it.unknown("a converter makes it of what is given", span, name)
     # Keep the order of the fields: a NamedTuple is unpacked by position.
     return {name: named(values[name], name) for name in cls.fields}
+
+
+def _converted(cls: ClassValue) -> set[str]:
+    """Return the fields whose values a converter makes: `x = attr.ib(converter=float)`."""
+    body = [one for owner in ancestry(cls) if owner.node is not None for one in owner.node.body]
+    calls = [(one, getattr(one, "value", None)) for one in body]
+    words = ((one, word.arg) for one, call in calls if isinstance(call, ast.Call) for word in call.keywords)
+    return {name for one, word in words if word == "converter" for name in _targets(one)}
 
 
 def _own(it: Interpreter, default: Abstract) -> Abstract:

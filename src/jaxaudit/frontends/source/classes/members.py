@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.libraries import classes
 
 _GENERATED_INIT = classes.decorators("init")
+_RENAMING = classes.decorators("renamed")
 
 
 @lru_cache(maxsize=8192)
@@ -58,6 +59,16 @@ def constructor(cls: ClassValue) -> Abstract | None:
 def makes_constructor(decorator: str) -> bool:
     """Whether a decorator gives a class a constructor that takes its fields."""
     return decorator in _GENERATED_INIT or decorator.endswith((".dataclass", ".pytree_dataclass"))
+
+
+def renames_fields(cls: ClassValue) -> bool:
+    """Whether the constructor of a class names its parameters without the underscores in front of its fields."""
+    return any(not _RENAMING.isdisjoint(one.decorators) for one in ancestry(cls))
+
+
+def parameter_of(cls: ClassValue, field: str) -> str:
+    """Return the parameter of a generated constructor that a field is given by."""
+    return field.lstrip("_") if renames_fields(cls) else field
 
 
 def library_bases(cls: ClassValue) -> Iterator[str]:

@@ -41,6 +41,7 @@ from jaxaudit.frontends.source.values.model import (
 from jaxaudit.frontends.source.values.structure import materialise
 from jaxaudit.frontends.source.values.type_tests import has_attribute, is_dataclass, is_instance
 from jaxaudit.ir import Value
+from jaxaudit.libraries.classes import FIELD_MAKERS
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -358,7 +359,7 @@ def _asdict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 def _default_of_field(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if "default" in given.keywords:
         return given.keywords["default"]
-    factory = given.keywords.get("default_factory")
+    factory = given.keywords.get("default_factory") or given.keywords.get("factory")
     return None if factory is None else it.call(factory, Arguments(), span)
 
 
@@ -417,6 +418,7 @@ HANDLERS: dict[str, Handler] = {
     "dataclasses.field": _default_of_field,
     "flax.struct.field": _default_of_field,
     "equinox.field": _default_of_field,
+    **dict.fromkeys(FIELD_MAKERS, _default_of_field),
     "copy.copy": lambda it, given, span: _copied(it, given),
     "copy.deepcopy": lambda it, given, span: _copied(it, given),
 }

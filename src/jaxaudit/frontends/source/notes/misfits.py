@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.classes.members import (
     has_unknown_base,
     is_abstract,
     library_bases,
+    parameter_of,
     resolution_order,
 )
 from jaxaudit.frontends.source.notes.options import options
@@ -42,6 +43,8 @@ _DECORATORS = decorators("init") | decorators("registered") | decorators("neutra
 """Decorators that leave the constructor as it is, or make one of the fields."""
 _CHOOSING = frozenset(("init", "kw_only"))
 """Options by which a field is no parameter of the constructor, or has no place among them."""
+_NAMING = frozenset(("alias", "these"))
+"""Options by which a parameter of the constructor has another name than its field."""
 
 _Compared = tuple[str, Fit]
 """The name of what is called, and how the arguments compare with its parameters."""
@@ -161,7 +164,7 @@ def _class_fit(cls: ClassValue, given: Arguments) -> Fit:
     """Compare arguments with the constructor of a class."""
     lineage = ancestry(cls)
     hidden = has_unknown_base(cls) or any(map(has_own_calls, library_bases(cls)))
-    if hidden or any("" in one.decorators or "__new__" in one.namespace for one in lineage):
+    if hidden or any("" in one.decorators or "__new__" in one.namespace or _NAMING & _options(one) for one in lineage):
         return Fit(open=f"not all that makes a `{cls.name}` is in sight")
     compared = _constructor_fit(cls, given)
     if not compared.wrong and any(_is_changed(one) for one in lineage):
@@ -176,9 +179,10 @@ def _constructor_fit(cls: ClassValue, given: Arguments) -> Fit:
     if init is not None or not plain:
         return Fit(open=f"a base of `{cls.name}` may have a constructor of its own")
     if cls.kind in ("dataclass", "namedtuple"):
-        required = tuple(name for name in cls.fields if name not in cls.defaults)
+        places = tuple(parameter_of(cls, name) for name in cls.fields)
+        required = tuple(parameter_of(cls, name) for name in cls.fields if name not in cls.defaults)
         further = () if _NAMED.isdisjoint(library_bases(cls)) else ("name", "parent")
-        return fit(Parameters(cls.fields, frozenset((*cls.fields, *further)), required), given, "field")
+        return fit(Parameters(places, frozenset((*places, *further)), required), given, "field")
     bare = cls.kind == "plain" and not given.all()
     return Fit(open="" if bare else f"how a `{cls.name}` is made is not known")
 
@@ -187,7 +191,13 @@ def _is_changed(cls: ClassValue) -> bool:
     """Whether decorators or options of a class or of its fields may change what its constructor takes."""
     if cls.node is None:
         return False
-    values = [one.value for one in cls.node.body if isinstance(one, ast.AnnAssign)]
+    return bool(_CHOOSING & _options(cls) or cls.node.keywords) or not _DECORATORS.issuperset(cls.decorators)
+
+
+def _options(cls: ClassValue) -> set[str | None]:
+    """Return the options of the decorators of a class and of what makes its fields."""
+    if cls.node is None:
+        return set()
+    values = [one.value for one in cls.node.body if isinstance(one, ast.AnnAssign | ast.Assign)]
     calls = [one for one in (*cls.node.decorator_list, *values) if isinstance(one, ast.Call)]
-    chosen = any(word.arg in _CHOOSING for one in calls for word in one.keywords)
-    return chosen or bool(cls.node.keywords) or not _DECORATORS.issuperset(cls.decorators)
+    return {word.arg for one in calls for word in one.keywords}
