@@ -305,6 +305,85 @@ PROGRAMS = {
         def make():
             return Options(depth=3, cutoff=2), Shape(3).width + (1,)
         """,
+    "a method of the member of an enum is bound to it": """
+        from enum import Enum, auto
+
+        class Kind(Enum):
+            NONE = auto()
+            FULL = auto()
+
+            @classmethod
+            def named(cls, text):
+                return Kind[text.upper()]
+
+            def apply(self, module):
+                return module
+
+        def go(text, module):
+            return Kind.named(text).apply(module), Kind["FULL"].apply(module), Kind.FULL.apply(module)
+
+        def wrong(module):
+            return Kind["FULL"].apply()  #! signature-mismatch
+        """,
+    "cls of a class method may be any subclass": """
+        class Base:
+            def __init__(self):
+                self.x = 0
+
+            @classmethod
+            def build(cls, children):
+                return cls(x=children[0])
+
+            @classmethod
+            def wrong(cls, children):
+                return cls(y=children[0])  #! signature-mismatch
+
+        class Heir(Base):
+            def __init__(self, x):
+                self.x = x
+
+        class Alone:
+            def __init__(self, x):
+                self.x = x
+
+            @classmethod
+            def build(cls, children):
+                return cls(y=children[0])  #! signature-mismatch
+        """,
+    "a class method of an object is given the class of the object": """
+        class Base:
+            def __init__(self):
+                self.x = 0
+
+            @classmethod
+            def build(cls, x):
+                return cls(x)
+
+        class Heir(Base):
+            def __init__(self, x):
+                self.x = x
+
+        def copied(x):
+            return Heir(x).build(x).x + 1
+        """,
+    "eval_shape hands on what is given by name": """
+        class Net(nn.Module):
+            @nn.compact
+            def __call__(self, x, y):
+                return nn.Dense(3)(x) + y
+
+            def weights(self, key, names):
+                given = {}
+                for name in names:
+                    given[name] = jnp.ones(3)
+                return jax.eval_shape(self.init, key, **given)
+
+        def main(key, x):
+            return jax.eval_shape(Net().init, key, x=x, y=x)
+
+        def wrong(key, x):
+            return jax.eval_shape(Net().init, key, x=x)  #! signature-mismatch
+        """,
     "a table that others may fill has other functions too": """
         TABLE = {"id": lambda x: x}
 

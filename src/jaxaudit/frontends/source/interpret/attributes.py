@@ -69,6 +69,10 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
         case Attribute(receiver=ClassValue(kind="enum") as cls, name=member) if name in ("name", "value"):
             value = find_in_class(cls, member)
             return Const(member) if name == "name" else Attribute(base, name) if value is None else value
+        case Attribute(receiver=ClassValue(kind="enum") as cls) if isinstance(
+            method := find_in_class(cls, name), FunctionValue
+        ):
+            return _method(it, method, base, span)
         case Leaf(options=options) if options:
             return choices.each(it, base, lambda one: read(it, one, name, span), span)
         case Leaf():
@@ -173,13 +177,19 @@ def _method(it: Interpreter, member: FunctionValue, receiver: Abstract, span: Sp
     if member.kind == "static" or member.name == "__new__":
         return member
     if member.kind == "class":
-        return BoundMethod(member, member.owner if member.owner is not None else receiver)
+        return BoundMethod(member, _class_of(it, receiver) or member.owner or receiver)
     if member.kind == "cached property" and it.compiled:
         # Whoever read it first computed it, most likely before anything was traced.
         return it.unknown("a cached property may have been computed before", span, member.name)
     if member.kind in ("property", "cached property"):
         return it.call(BoundMethod(member, receiver), Arguments(), span)
     return BoundMethod(member, receiver)
+
+
+def _class_of(it: Interpreter, receiver: Abstract) -> ClassValue | None:
+    """Return the class that a class method is given: that of the object it is read from."""
+    box = it.heap[receiver] if isinstance(receiver, Ref) else receiver
+    return box if isinstance(box, ClassValue) else box.cls if isinstance(box, ObjectBox | Record) else None
 
 
 def _super_attribute(it: Interpreter, base: Super, name: str, span: Span) -> Abstract:

@@ -267,8 +267,12 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
             return None
         function = given.positional[0]
         rest = given.positional[skip:]
+        # Whatever else is given by name is an option, but for what only computes shapes.
+        words = given.keywords if spelling or op == "abstract" else {}
+        stars = given.stars if spelling or op == "abstract" else None
         staged = rest if spelling else tuple(lifted(it, value, span) for value in rest)
-        operands = Arguments(staged, given.keywords if spelling else {}, given.star)
+        words = words if spelling else {name: lifted(it, value, span) for name, value in words.items()}
+        operands = Arguments(staged, words, given.star, stars)
         inputs = flattened(it, operands.all())
         attrs: dict[str, object] = {"function": transforms.name_of(function), "spelling": spelling}
         if op in ("map", "tree.map"):

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.callables import (
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    Library,
+    PartialValue,
+)
 from jaxaudit.frontends.source.values.frames import is_private
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, Slice, TupleValue, Zip
@@ -50,6 +57,10 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
         return index
     elif isinstance(base, Library) and base.name.rpartition(".")[2] in _GRIDS:
         return it.call(base, Arguments(index.items if isinstance(index, TupleValue) else (index,)), span)
+    elif isinstance(base, ClassValue) and base.kind == "enum":
+        # A member by its name: `Kind["FULL"]`.
+        named = isinstance(index, Const) and index.value in base.namespace
+        return Attribute(base, str(index.value)) if named else it.unknown("which member it is", span, base.name)
     elif isinstance(base, (Library, ClassValue)):
         # `list[int]`, `Float[Array, "b"]`: an annotation used as a value.
         return base

@@ -91,7 +91,7 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
         case FunctionValue():
             return callee.name, _fit(callee, given, _overridden(it, callee))
         case ClassValue():
-            return callee.name, _class_fit(callee, given)
+            return callee.name, _any_class_fit(callee, _meant(it, callee), given)
         case Library():
             row = lookup(canonical(callee.name))
             rest = row is not None and any(name.startswith("*") for name in row.params)
@@ -158,6 +158,23 @@ def _found_behind(cls: ClassValue, owner: ClassValue, name: str) -> Abstract | N
         elif not isinstance(one, Library) or one.name not in _NEUTRAL:
             return None
     return None
+
+
+def _meant(it: Interpreter, cls: ClassValue) -> list[ClassValue]:
+    """Return the classes that are called: where a class method calls its own `cls`, any subclass in sight too."""
+    function = it.frame.function
+    if function is None or function.kind != "class" or not function.node.args.args:
+        return [cls]
+    own = it.frame.env.get(function.node.args.args[0].arg) is cls
+    return it.heirs.get(cls, [cls]) if own else [cls]
+
+
+def _any_class_fit(cls: ClassValue, meant: list[ClassValue], given: Arguments) -> Fit:
+    fits = [_class_fit(one, given) for one in meant]
+    refusing = [one.name for one, found in zip(meant, fits, strict=True) if found.wrong]
+    if refusing and len(refusing) < len(meant):
+        return Fit(open=f"it may be any subclass of `{cls.name}` too, of which `{refusing[0]}` does not take this")
+    return next((one for one in fits if one.open), fits[0])
 
 
 def _class_fit(cls: ClassValue, given: Arguments) -> Fit:
