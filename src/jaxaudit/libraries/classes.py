@@ -5,6 +5,7 @@ static. `init`: its constructor takes its fields. `frozen`: its objects do not c
 their arrays, and can be called. `neutral`: nothing that matters to JAX. `stateless`: a base without fields and
 constructor of its own. `named`: a constructor that takes its fields also takes the keywords `name` and `parent`.
 `refuses`: it refuses arrays as defaults of fields, as Python's own dataclasses do.
+`structural`: whatever has its members counts as an instance.
 `renamed`: the parameter of a field has its name without underscores in front. `assigned`: an annotation alone makes no
 field, unless an option says so.
 """
@@ -36,7 +37,8 @@ flax.linen.Module: init named refuses
 flax.training.train_state.TrainState pydantic.BaseModel: init
 flax.nnx.Module flax.nnx.Pytree: model stateless
 flax.nnx.Object haiku.Module: stateless
-builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol: neutral stateless
+builtins.object abc.ABC typing.Generic: neutral stateless
+typing.Protocol typing_extensions.Protocol: neutral stateless structural
 typing.NamedTuple typing_extensions.NamedTuple: namedtuple
 enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag: enum
 """

@@ -384,6 +384,31 @@ PROGRAMS = {
         def wrong(key, x):
             return jax.eval_shape(Net().init, key, x=x)  #! signature-mismatch
         """,
+    "an object is no instance of an abstract class that its own does not come from": """
+        class Policy(abc.ABC):
+            pass
+
+        class Discrete(Policy):
+            def __call__(self, x, seed):
+                return x + seed
+
+        class Continuous(Policy):
+            def __call__(self, x):
+                return x
+
+        class Selector:
+            def __init__(self, policy):
+                self.mode = "discrete" if isinstance(policy, Discrete) else "continuous"
+                self.policy = policy
+
+            def select(self, x):
+                if self.mode == "discrete":
+                    return self.policy(x, 3)
+                return self.policy(x)
+
+        def both(x):
+            return Selector(Discrete()).select(x), Selector(Continuous()).select(x)
+        """,
     "a table that others may fill has other functions too": """
         TABLE = {"id": lambda x: x}
 

@@ -15,6 +15,27 @@ PROGRAMS = {
         def run(x, y):
             return applied(jnp.sign)(x), applied(jnp.where)(y, x, 0.0), jnp.sign([1.0, 2.0])  #! arithmetic-on-list
         """,
+    "an array becomes a list by tolist": """
+        def table(x, names):
+            return [names] + jnp.ones((3, 2)).tolist(), [names] + x.tolist()
+        """,
+    "the items of a list of records are records": """
+        class Tree(NamedTuple):
+            idx: jax.Array
+            log_l: jax.Array
+
+        def shifted(trees):
+            sizes = [tree.idx.size for tree in trees]
+            offset, found = 0, []
+            for size, tree in zip(sizes, trees):
+                found.append(Tree(tree.idx + offset, tree.log_l))
+                offset += size
+            return found
+
+        def both():
+            tree = Tree(jnp.arange(3), jnp.ones(3))
+            return shifted([tree, tree])
+        """,
     "a field called size": """
         @dataclasses.dataclass
         class Info:

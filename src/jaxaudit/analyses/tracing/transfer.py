@@ -258,7 +258,9 @@ class TransferTable:
     def _to_python(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
         fresh = any(read(value).what in ("array", "numpy") and self._of_this_turn(value) for value in op.operands)
-        return revised(NUMBER, turn=fresh or any(one.turn for one in operands))
+        # An array of any rank but none becomes a list.
+        made = STATIC if op.qualified in ("tolist", "tobytes") else NUMBER
+        return revised(made, turn=fresh or any(one.turn for one in operands))
 
     def _of_this_turn(self, value: Value) -> bool:
         """Whether the innermost Python loop computes a value anew in each turn."""

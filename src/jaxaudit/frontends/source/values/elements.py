@@ -58,22 +58,24 @@ def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: S
     if len(items) == 1:
         return items[0]
     first = items[0]
-    tuples = [item.items for item in items if isinstance(item, TupleValue | Record)]
-    if len(tuples) == len(items) and len({len(parts) for parts in tuples}) == 1:
-        columns = zip(*tuples, strict=True)
-        return TupleValue(tuple([_of_known(it, column, index, span) for column in columns]))
+    tuples = [item for item in items if isinstance(item, TupleValue | Record)]
+    kinds = {(item.cls if isinstance(item, Record) else None, len(item.items)) for item in tuples}
+    if len(tuples) == len(items) and len(kinds) == 1:
+        columns = zip(*(item.items for item in tuples), strict=True)
+        made = tuple([_of_known(it, column, index, span) for column in columns])
+        return Record(first.cls, made) if isinstance(first, Record) else TupleValue(made)
     boxes = [it.heap[item] for item in items if isinstance(item, Ref)]
     dicts = [box.entries for box in boxes if isinstance(box, DictBox) and box.rest is None]
     if len(dicts) == len(items) and all(entries.keys() == dicts[0].keys() for entries in dicts):
         columns = {key: tuple([entries[key] for entries in dicts]) for key in dicts[0]}
         return it.heap.new(DictBox({key: _of_known(it, column, index, span) for key, column in columns.items()}))
     whole = tuple([argument(it, item, span) for item in items])
-    made = Leaf(_emit(it, whole, index, span).value, _common_class(items), options=options(it, items))
+    either = Leaf(_emit(it, whole, index, span).value, _common_class(items), options=options(it, items))
     if len(boxes) == len(items) and isinstance(first, Ref) and isinstance(box := boxes[0], ObjectBox):
         if all(isinstance(other, ObjectBox) and other.cls is box.cls for other in boxes):
             # Some instance of that class: its methods are known, its attributes are not.
-            return it.heap.new(ObjectBox(box.cls, {}, made.value))
-    return made
+            return it.heap.new(ObjectBox(box.cls, {}, either.value))
+    return either
 
 
 def _common_class(items: tuple[Abstract, ...]) -> str:

@@ -17,6 +17,7 @@ from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.libraries.classes import bases
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _ARRAYS = frozenset(
 """Classes that no plain value of Python is an instance of."""
 _CONTAINERS = frozenset(f"builtins.{name}" for name in "tuple list dict set str bytes".split())
 """Classes that no array is an instance of."""
+_NOMINAL = bases("neutral") - bases("structural")
+"""Bases that make nothing an instance that is none of a subclass."""
 
 
 def is_instance(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -96,8 +99,8 @@ def _is_object(it: Interpreter, value: Abstract, cls: ClassValue) -> bool | None
         if any(one is cls for one in ancestry(box.cls)):
             return True
         # An object whose class is only what an annotation says may be an instance of a subclass.
-        known = box.value is None and not has_unknown_base(box.cls) and not any(library_bases(box.cls))
-        return False if known and not any(library_bases(cls)) and not has_unknown_base(cls) else None
+        known = box.value is None and not has_unknown_base(box.cls) and _NOMINAL.issuperset(library_bases(box.cls))
+        return False if known and _NOMINAL.issuperset(library_bases(cls)) and not has_unknown_base(cls) else None
     return False if _plain_type(it, value) is not None and cls.kind != "enum" else None
 
 
