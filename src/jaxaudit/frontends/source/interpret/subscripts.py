@@ -59,8 +59,9 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
         return it.call(base, Arguments(index.items if isinstance(index, TupleValue) else (index,)), span)
     elif isinstance(base, ClassValue) and base.kind == "enum":
         # A member by its name: `Kind["FULL"]`.
-        named = isinstance(index, Const) and index.value in base.namespace
-        return Attribute(base, str(index.value)) if named else it.unknown("which member it is", span, base.name)
+        if isinstance(index, Const) and index.value in base.namespace:
+            return Attribute(base, str(index.value))
+        return it.unknown("which member it is", span, base.name)
     elif isinstance(base, (Library, ClassValue)):
         # `list[int]`, `Float[Array, "b"]`: an annotation used as a value.
         return base
