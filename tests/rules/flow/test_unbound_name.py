@@ -7,6 +7,18 @@ import pytest
 from rules.programs import audited, marked, said
 
 PROGRAMS = {
+    "a module that was not read may bind by `import *` what is bound again later": """
+        from dolfin import *
+
+        for cell in cells(mesh):
+            print(cell.index())
+        cells = [3]
+        """,
+    "a module that binds it only later": """
+        for cell in cells(3):  #! unbound-name
+            print(cell.index())
+        cells = [3]
+        """,
     "type parameters, of a class, its bases, its methods and a function": """
         class Base:
             pass

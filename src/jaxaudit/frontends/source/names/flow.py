@@ -45,7 +45,10 @@ def _followed(module: Module, project: Project) -> Mapping[ast.AST, Scope]:
     known = frozenset(names | (further or set()))
     whole = Whole(module.path, known, frozenset(names - elsewhere), mains, reflects, module.path in project.retold)
     scope = Scope(whole, module.tree, module.name, "module", names, outer={*module.changing})
-    scope.close(run(scope, module.tree.body, State(dict.fromkeys(further or ()))))
+    start = State(dict.fromkeys(further or ()))
+    if further is None:
+        start = start.loosened(names, "a module that was not read may bind it by `import *`", module.tree)
+    scope.close(run(scope, module.tree.body, start))
     return whole.scopes
 
 
