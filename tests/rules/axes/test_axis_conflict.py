@@ -4,6 +4,20 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a test expects it to fail, by a bare name": """
+        from numpy.testing import assert_raises
+        from pytest import raises
+
+        @jax.jit
+        def rows(blocks):
+            return jax.vmap(jax.vmap(jnp.diag))(blocks)
+
+        def test_rows():
+            with assert_raises(ValueError):
+                rows(jnp.ones(3))
+            with raises(ValueError):
+                rows(jnp.ones(4))
+        """,
     "a list as an index": """
         angles = np.linspace(0.0, 1.0, 180)
         view = 12

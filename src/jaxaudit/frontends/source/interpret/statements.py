@@ -202,9 +202,10 @@ def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
 
 
 def _expects_failure(item: ast.withitem) -> bool:
-    """Whether this is `with pytest.raises(...)` or `with self.assertRaises(...)`."""
-    call = item.context_expr
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _EXPECT_FAILURE
+    """Whether this is `with pytest.raises(...)`, `with self.assertRaises(...)`, or either by its bare name."""
+    called = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name in _EXPECT_FAILURE
 
 
 def _failing(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
