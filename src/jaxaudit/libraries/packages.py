@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-JAX = frozenset("jax optax flax equinox haiku distrax rlax chex diffrax numpyro blackjax jaxopt haliax lineax einops".split())
+JAX = frozenset("jax optax flax equinox haiku distrax rlax chex diffrax numpyro blackjax jaxopt haliax lineax".split())
 """Libraries whose functions compute with JAX: what they are given decides whether the result is traced."""
 
 KEEPING_STATE = frozenset("flax haiku torch".split())

@@ -27,6 +27,29 @@ PROGRAMS = {
                 found[i] *= 2.0  #! in-place-update
             return found
         """,
+    "what einops rearranges stays what it is": """
+        import torch
+        from einops import rearrange
+
+        def corners(frames, height, shift):
+            grid = torch.stack(torch.meshgrid(torch.arange(frames), torch.arange(height)), dim=0)
+            flat = rearrange(grid, "c f h -> c (f h)") * torch.tensor(2)
+            flat[0] = flat[0] + shift
+            return flat
+
+        def wrong(shift):
+            flat = rearrange(jnp.ones((2, 3, 4)), "c f h -> c (f h)") * 2
+            flat[0] = flat[0] + shift  #! in-place-update
+            return flat
+        """,
+    "a function that is not followed reads what is around it": """
+        def nested(points, pattern, ok):
+            def at():
+                best = jnp.asarray(points)[pattern]
+                best += -best % 10
+                return jax.lax.cond(ok, lambda: best, lambda: 25)
+            return LEVELS
+        """.replace("LEVELS", "(lambda: " * 10 + "at()" + ")()" * 10),
     "a tree under a collective": """
         def update(params, batch):
             def loss(params):

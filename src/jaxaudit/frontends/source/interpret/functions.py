@@ -20,6 +20,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     renewed,
     with_leaves,
 )
+from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by
 from jaxaudit.frontends.source.names.flow import scopes_of
@@ -107,9 +108,11 @@ def call_function(it: Interpreter, function: FunctionValue, given: Arguments, sp
     """Follow a call into a function of the audited code."""
     reason = unfollowable(it, function)
     if reason:
-        from_call = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
+        from_call = (leaf for value in given.all() for leaf in leaves(it, value))
+        # Whether it is followed or not, it reads what it has from the functions around it.
+        operands = tuple(dict.fromkeys((*from_call, *captured_values(it, function))))
         attrs = {"callee": function.name, "reason": reason}
-        made = it.emit("py.call_unknown", span, attrs=attrs, operands=from_call).result
+        made = it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result
         returns = None if isinstance(function.node, ast.Lambda) else function.node.returns
         return annotated_value(it, returns, made, function.module)
     shared = _shared_call(it, function, given, span)
