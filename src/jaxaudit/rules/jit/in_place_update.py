@@ -53,6 +53,12 @@ class InPlaceUpdate(Rule):
         inner = buffer[1:-1]
         inner += 1.0
         return buffer, rows, table
+
+    def target(key, model, entropy):
+        value = jax.random.normal(key, (3,))
+        if entropy is not None:
+            value -= entropy
+        return model.fit(lambda params: params - value)
     """
     invalid = """
     ## an array that jnp made
@@ -87,8 +93,10 @@ class InPlaceUpdate(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every assignment to an item of something that may be an array, and every `x += y` of an array."""
         yield from (one for visit in facts.get(TracingFacts).of("py.set_item") for one in _judge(visit))
+        lost = {(one.span.path, one.span.line, one.span.column) for scope in program.reads for one in scope.dead}
         changed = (op for op in program.named("array.map", "array.dot") if op.augmented and _in_function(op, facts))
-        yield from (one for op in changed for one in _augmented(op, facts))
+        for op in changed:
+            yield from _augmented(op, facts, lost=(op.span.path, op.span.line, op.span.column) in lost)
 
 
 def _in_function(op: Op, facts: Facts) -> bool:
@@ -97,11 +105,12 @@ def _in_function(op: Op, facts: Facts) -> bool:
     return any(region.kind == "function" for region, _ in places.up(places.region_of[op]))
 
 
-def _augmented(op: Op, facts: Facts) -> Iterator[Obligation]:
+def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
     """Judge `x += y`, which changes a view of a NumPy array, and binds a new array of JAX to the name `x`."""
     rule, base = InPlaceUpdate.name, op.arguments.get("x")
     name = named(base, "the array")
-    if facts.flow.is_read(op.result):
+    if not lost:
+        # A function that is handed on may read the name, wherever it is called.
         yield proved(rule, op.span, "what is computed here is read")
     elif python_values(facts).is_jax_array(base):
         yield Obligation(
