@@ -142,3 +142,8 @@ def test_an_associative_scan_gives_back_the_structure_of_its_elements() -> None:
             return lax.associative_scan(join, Message(x, x)).mean
         """
     assert not ops(code, "py.attr")
+
+
+def test_what_is_mapped_may_be_given_by_name() -> None:
+    (op,) = ops(_START + "def f(rows):\n    return lax.map(lambda row: row + 1, xs=rows, batch_size=8)", "map")
+    assert len(op.operands) == len(op.regions[0].params) == 1

@@ -28,6 +28,10 @@ def train(params, grads):
 _HELD = ("py.item", "py.attr")
 
 
+_HANDING_ON = ("py.join", "py.loop", "py.while")
+"""Loops, and where one is left: they hand on what a name holds there, and may bind it anew before they read it."""
+
+
 class DonatedValueRead(Rule):
     """A buffer that was donated to a compiled function is read again.
 
@@ -129,8 +133,12 @@ def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
     if donated is None:
         yield unknown(rule, op.span, "which arguments are donated is not known")
     for value in donated or ():
-        reader = next(_readers_below(op, value, flow), None)
-        if reader is None and _is_held_on(value, flow):
+        readers = list(_readers_below(op, value, flow))
+        reader = next((one for one in readers if one.name not in _HANDING_ON), None)
+        if reader is None and readers:
+            reason = f"whether {named(value, 'the donated argument')} is read as it was is not known"
+            yield unknown(rule, op.span, reason)
+        elif reader is None and _is_held_on(value, flow):
             reason = f"what {named(value, 'the donated argument')} was taken from is used further"
             yield unknown(rule, op.span, reason)
         elif reader is None:

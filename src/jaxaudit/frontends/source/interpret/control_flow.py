@@ -286,6 +286,14 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
     return handler
 
 
+def lax_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `lax.map(f, xs)`."""
+    function, items = given.get(0, "f"), given.get(1, "xs")
+    if function is None or items is None:
+        return None
+    return _runs("map")(it, Arguments((function, items), star=given.star), span)
+
+
 def host_callback(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Interpret a call of Python code at run time, which gives arrays as its second argument says."""
     made = _runs("callback", 2)(it, given, span)
@@ -335,7 +343,7 @@ def associative_scan(it: Interpreter, given: Arguments, span: Span) -> Abstract 
 def _spellings() -> dict[str, Handler]:
     """List every function by all its qualified names: lax, and the libraries that wrap it with the same parameters."""
     table: dict[str, Handler] = {
-        "jax.lax.map": _runs("map"),
+        "jax.lax.map": lax_map,
         "jax.lax.associative_scan": associative_scan,
         "jax.eval_shape": _runs("abstract"),
         "equinox.filter_eval_shape": _runs("abstract", spelling="equinox.filter_eval_shape"),
