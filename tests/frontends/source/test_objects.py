@@ -147,3 +147,23 @@ def test_the_layout_of_a_convolution_says_which_axis_has_the_channels(call: str,
 def test_a_member_of_an_enumeration_has_its_value(size: str) -> None:
     code = "import enum\nclass Block(enum.Enum):\n    AIR = 0\n    STONE = 4\n    PAIR = (2, 3)\nclass Number(enum.IntEnum):\n    FOUR = 4\n"
     assert shapes(f"{_START}{code}result = jnp.zeros({size})") == ["4"]
+
+
+def test_what_heirs_have_to_give_is_no_field_of_the_constructor() -> None:
+    code = """
+        import equinox as eqx
+
+        class Path(eqx.Module):
+            start: eqx.AbstractVar[float]
+
+        class Made(Path):
+            fn: object
+
+            @property
+            def start(self):
+                return 0.0
+
+        def run(x):
+            return Made(x).fn
+        """
+    assert not ops(code, "py.refused")

@@ -116,10 +116,15 @@ def _fields(bases: tuple[Abstract, ...], kind: str, own: list[str]) -> tuple[str
 def _own_fields(node: ast.ClassDef, decorators: tuple[str, ...], made: frozenset[str]) -> list[str]:
     """Return the fields that a class itself declares: those with annotations, or those that a call makes."""
     annotated = [one for one in node.body if isinstance(one, ast.AnnAssign)]
-    names = {name for one in annotated if "ClassVar" not in ast.unparse(one.annotation) for name in _targets(one)}
+    names = {name for one in annotated if _is_of_instances(one.annotation) for name in _targets(one)}
     if not made <= names or (not _ASSIGNED.isdisjoint(decorators) and not _says(node.decorator_list, "auto_attribs")):
         names = set(made)
     return [name for one in node.body for name in _targets(one) if name in names]
+
+
+def _is_of_instances(annotation: ast.expr) -> bool:
+    """Whether an annotation declares a field: not one of the class, nor what heirs have to give in any way."""
+    return not any(word in ast.unparse(annotation) for word in ("ClassVar", "AbstractVar"))
 
 
 def _made_fields(it: Interpreter, node: ast.ClassDef) -> frozenset[str]:
