@@ -409,6 +409,27 @@ PROGRAMS = {
         def both(x):
             return Selector(Discrete()).select(x), Selector(Continuous()).select(x)
         """,
+    "a method is written for those of its own class, and for what subclasses have to write": """
+        class Pipeline:
+            def latents(self, size):
+                return jnp.zeros(size)
+
+            def norm(self, x):
+                raise NotImplementedError
+
+            def _inputs(self, size):
+                return self.latents(size=size)
+
+            def scaled(self, x):
+                return self.norm(x, x)  #! signature-mismatch
+
+        class Image(Pipeline):
+            def latents(self, image):
+                return image
+
+            def norm(self, x):
+                return x
+        """,
     "a table that others may fill has other functions too": """
         TABLE = {"id": lambda x: x}
 

@@ -141,11 +141,22 @@ def _other_method(it: Interpreter, method: BoundMethod) -> str:
     box = it.heap[receiver] if isinstance(receiver, Ref) else None
     exact = box.cls if isinstance(box, ObjectBox) and box.value is None and not has_unknown_base(box.cls) else None
     if behind is None:
-        return "" if exact is not None and not is_abstract(function) else _overridden(it, function)
+        if exact is not None and not is_abstract(function):
+            return ""
+        return _replaced(it, function) or _overridden(it, function)
     for cls in it.heirs.get(behind, ()) if exact is None else [exact]:
         if _found_behind(cls, behind, function.name) is not function:
             return f"which `{function.name}` `super()` finds in a `{cls.name}` is not known"
     return ""
+
+
+def _replaced(it: Interpreter, function: FunctionValue) -> str:
+    """Return why a subclass's method may not be meant: what calls it is written for the one of its own class."""
+    caller = None if it.frame.function is None else it.frame.function.owner
+    own = None if caller is None or caller is function.owner else find_in_class(caller, function.name)
+    if function.owner is None or not isinstance(own, FunctionValue) or own is function or is_abstract(own):
+        return ""
+    return f"no such call on a `{function.owner.name}` is in sight" if caller in ancestry(function.owner) else ""
 
 
 def _found_behind(cls: ClassValue, owner: ClassValue, name: str) -> Abstract | None:
