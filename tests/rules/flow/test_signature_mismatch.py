@@ -430,6 +430,20 @@ PROGRAMS = {
             def norm(self, x):
                 return x
         """,
+    "what is written to one of two dicts may be in either": """
+        def forward(x, scale):
+            return x * scale
+
+        def split(given, names):
+            dynamic, static = {}, {}
+            for name, value in given.items():
+                (static if name in names else dynamic)[name] = value
+            return dynamic, static
+
+        def run(given, names):
+            dynamic, static = split(given, names)
+            return forward(**dynamic, **static) + jax.jit(forward)(**dynamic, **static)
+        """,
     "a table that others may fill has other functions too": """
         TABLE = {"id": lambda x: x}
 

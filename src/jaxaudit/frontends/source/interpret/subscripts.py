@@ -183,6 +183,12 @@ def write(
     arguments = {"index": _index(it, index, span), "value": argument(it, value, span)}
     kind = "reference" if _is_reference(base) else kind_of(it, base)
     attrs: dict[str, object] = {"augmented": augmented, "kind": kind}
+    either = it.heap.origins(base) if isinstance(base, Ref) else ()
+    for one in (one for one in either if not isinstance(it.heap[one], ObjectBox)):
+        # It may be this one that is changed.
+        parts = (materialise(it, one, span), materialise(it, value, span))
+        made = it.emit("py.container", span, attrs={"kind": kind_of(it, one)}, operands=parts).result
+        it.heap[one] = OpaqueBox(made, kind_of(it, one))
     if isinstance(base, Ref):
         attrs |= {"object": base.id, "private": is_private(it.frame, base)}
     if known or not isinstance(base, Ref):

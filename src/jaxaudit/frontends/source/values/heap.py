@@ -62,12 +62,19 @@ class Heap:
         self._boxes: dict[int, Box] = {}
         self._next = 0
         self._journals: list[tuple[int, dict[int, Box]]] = []
+        self._origins: dict[int, tuple[Ref, ...]] = {}
 
-    def new(self, box: Box) -> Ref:
-        """Put a box into the heap."""
+    def new(self, box: Box, origins: tuple[Ref, ...] = ()) -> Ref:
+        """Put a box into the heap; `origins`: it is one of these, and nobody knows which."""
         self._next += 1
         self._boxes[self._next] = box
+        if origins:
+            self._origins[self._next] = origins
         return Ref(self._next)
+
+    def origins(self, ref: Ref) -> tuple[Ref, ...]:
+        """Return the objects of which a reference is one."""
+        return self._origins.get(ref.id, ())
 
     def __getitem__(self, ref: Ref) -> Box:
         return self._boxes[ref.id]

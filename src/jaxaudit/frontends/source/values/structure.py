@@ -245,7 +245,8 @@ def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: In
         merged = merge_boxes(boxes, column, it)
         if merged is None and all(isinstance(box, ListBox | OpaqueBox) and box.kind == "list" for box in boxes):
             merged = OpaqueBox(column(values).value)
-        return column(values) if merged is None else it.heap.new(merged)
+        either = tuple([value for value in values if isinstance(value, Ref)])
+        return column(values) if merged is None else it.heap.new(merged, either)
     return column(values)
 
 
