@@ -1,0 +1,180 @@
+"""What `signature-mismatch` finds where classes are made and their methods are called, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "attr.ib makes fields, whose parameters have no underscores in front": """
+        import attr
+
+        @attr.s
+        class Element:
+            kind: int
+            symbol = attr.ib(type=str)
+            period = attr.ib(default=1, converter=float)
+            _spin = attr.ib(default=None)
+
+        def make():
+            a = Element("H"), Element("H", 1, 2), Element(symbol="H", spin=2)
+            return a, Element("H", 1, 2, 3)  #! signature-mismatch
+
+        def wrong():
+            return Element("H", kind=2), Element("H", _spin=2)  #! signature-mismatch
+        """,
+    "attrs.define takes annotations, unless some field has none": """
+        import attrs
+        from attrs import define, field
+
+        @define
+        class Point:
+            x: float
+            y: float = field(default=0.0)
+
+        @attrs.frozen
+        class Mixed:
+            x: float = field()
+            z = field()
+            name: str
+
+        def make():
+            return Point(1.0, 2.0), Mixed(1.0, 2.0)
+
+        def wrong():
+            return Point(1.0, z=2.0)  #! signature-mismatch
+
+        def mixed():
+            return Mixed(1.0, name="a")  #! signature-mismatch
+        """,
+    "what options make of the fields of attrs is left open": """
+        import attr
+
+        @attr.s(auto_attribs=True, kw_only=True)
+        class Options:
+            width: int = 3
+            depth: int
+            made: int = attr.ib(init=False)
+            cut: int = attr.ib(alias="cutoff")
+
+        @attr.dataclass
+        class Shape:
+            width: int
+
+            def __attrs_post_init__(self):
+                self.width = (self.width, 1)
+
+        def make():
+            return Options(depth=3, cutoff=2), Shape(3).width + (1,)
+        """,
+    "a method of the member of an enum is bound to it": """
+        from enum import Enum, auto
+
+        class Kind(Enum):
+            NONE = auto()
+            FULL = auto()
+
+            @classmethod
+            def named(cls, text):
+                return Kind[text.upper()]
+
+            def apply(self, module):
+                return module
+
+        def go(text, module):
+            return Kind.named(text).apply(module), Kind["FULL"].apply(module), Kind.FULL.apply(module)
+
+        def wrong(module):
+            return Kind["FULL"].apply()  #! signature-mismatch
+        """,
+    "cls of a class method may be any subclass": """
+        class Base:
+            def __init__(self):
+                self.x = 0
+
+            @classmethod
+            def build(cls, children):
+                return cls(x=children[0])
+
+            @classmethod
+            def wrong(cls, children):
+                return cls(y=children[0])  #! signature-mismatch
+
+        class Heir(Base):
+            def __init__(self, x):
+                self.x = x
+
+        class Alone:
+            def __init__(self, x):
+                self.x = x
+
+            @classmethod
+            def build(cls, children):
+                return cls(y=children[0])  #! signature-mismatch
+        """,
+    "a class method of an object is given the class of the object": """
+        class Base:
+            def __init__(self):
+                self.x = 0
+
+            @classmethod
+            def build(cls, x):
+                return cls(x)
+
+        class Heir(Base):
+            def __init__(self, x):
+                self.x = x
+
+        def copied(x):
+            return Heir(x).build(x).x + 1
+        """,
+    "an object is no instance of an abstract class that its own does not come from": """
+        class Policy(abc.ABC):
+            pass
+
+        class Discrete(Policy):
+            def __call__(self, x, seed):
+                return x + seed
+
+        class Continuous(Policy):
+            def __call__(self, x):
+                return x
+
+        class Selector:
+            def __init__(self, policy):
+                self.mode = "discrete" if isinstance(policy, Discrete) else "continuous"
+                self.policy = policy
+
+            def select(self, x):
+                if self.mode == "discrete":
+                    return self.policy(x, 3)
+                return self.policy(x)
+
+        def both(x):
+            return Selector(Discrete()).select(x), Selector(Continuous()).select(x)
+        """,
+    "a method is written for those of its own class, and for what subclasses have to write": """
+        class Pipeline:
+            def latents(self, size):
+                return jnp.zeros(size)
+
+            def norm(self, x):
+                raise NotImplementedError
+
+            def _inputs(self, size):
+                return self.latents(size=size)
+
+            def scaled(self, x):
+                return self.norm(x, x)  #! signature-mismatch
+
+        class Image(Pipeline):
+            def latents(self, image):
+                return image
+
+            def norm(self, x):
+                return x
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
