@@ -13,6 +13,8 @@ from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.record import record
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.results import Shaped
 
 
 @record
@@ -99,8 +101,12 @@ def _elementwise(op: Op, context: Context) -> Pairs:
 
 
 def _loss(op: Op, context: Context) -> Pairs:
-    """Predictions and targets have their rows in common, from the front."""
+    """Predictions and targets have their rows in common, from the front, unless they are broadcast."""
     if not op.loss:
+        return
+    row = lookup(op.qualified)
+    if row is not None and isinstance(row.result, Shaped) and row.result.function == "broadcast":
+        yield from _elementwise(op, context)
         return
     arrays = _arrays(_given(op)[:2], context)
     if len(arrays) != 2 or abs(len(arrays[0][1]) - len(arrays[1][1])) > 1:
