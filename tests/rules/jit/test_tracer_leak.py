@@ -4,6 +4,33 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a function with a derivative of its own gets numbers": """
+        class Problem:
+            def set(self, p):
+                self.inner = p * jnp.ones(3)
+
+        class Other:
+            def set(self, p):
+                self.inner = p * jnp.ones(3)  #! tracer-leak
+
+        def solver_of(problem):
+            @jax.custom_vjp
+            def forward(p):
+                problem.set(p)
+                return problem.inner * 2
+            forward.defvjp(lambda p: (forward(p), p), lambda p, g: (g.sum() * p,))
+            return forward
+
+        def main():
+            problem, other = Problem(), Other()
+            forward = solver_of(problem)
+            def loss(p):
+                return jnp.sum(forward(p) ** 2)
+            def wrong(p):
+                other.set(p)
+                return jnp.sum(other.inner ** 2)
+            return jax.grad(loss)(1.0), problem.inner, jax.grad(wrong)(1.0), other.inner
+        """,
     "a cache that tracers never reach: hashing them raised": """
         cache = {}
 

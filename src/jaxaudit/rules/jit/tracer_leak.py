@@ -11,6 +11,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
 from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores, undisturbed
@@ -117,9 +118,10 @@ class TracerLeak(Rule):
 
 def _judge(store: Store, flow: Flow) -> Obligation:
     rule, span = TracerLeak.name, store.visit.op.span
+    if store.tracer.name in DERIVATIVES and _has_own_derivative(store, flow):
+        return unknown(rule, span, "a function with a derivative of its own gets the numbers, not what is traced")
     if store.fact.kind is Kind.UNKNOWN and _depends_on_differentiated(store, flow):
-        by = Trace(Kind.TRACED, "array", by=store.tracer, way="argument")
-        return _leak(span, by, f"a value that {transform(store.tracer)} traces is stored in {store.target}", _RETURN)
+        return _stored(store, Trace(Kind.TRACED, "array", by=store.tracer, way="argument"), flow)
     if store.fact.kind is Kind.UNKNOWN or store.tracer.name == "abstract":
         return unknown(rule, span, f"whether what {store.target} gets is traced is not known")
     if store.fact.kind is not Kind.TRACED:
@@ -128,9 +130,19 @@ def _judge(store: Store, flow: Flow) -> Obligation:
         return proved(rule, span, f"{store.target} gets another value before the traced code ends")
     if store.stays:
         return proved(rule, span, f"{store.target} lives where its value is traced")
-    message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"
-    found = _leak(span, store.fact, message, _RETURN)
+    return _stored(store, store.fact, flow)
+
+
+def _stored(store: Store, fact: Trace, flow: Flow) -> Obligation:
+    message = f"a value that {transform(fact.by)} traces is stored in {store.target}"
+    found = _leak(store.visit.op.span, fact, message, _RETURN)
     return replace(found, severity=Severity.WARNING) if _is_register(store, flow) else found
+
+
+def _has_own_derivative(store: Store, flow: Flow) -> bool:
+    """Whether the derivative that traces goes by a rule, and does not look into the function that stores."""
+    inside = flow.around(store.visit.op, store.tracer)
+    return any(one.name in CUSTOM_DERIVATIVES for one in inside)
 
 
 def _is_register(store: Store, flow: Flow) -> bool:
