@@ -153,10 +153,7 @@ class TransferTable:
         # The answer to a comparison is one of two, whatever the turn.
         turn = op.function not in COMPARISONS and any(one.turn for one in operands)
         if all(one.kind is Kind.STATIC for one in operands):
-            # A list or tuple that is written out is no operand: `(1,) * n` is no number.
-            listed = any(isinstance(one, tuple) for one in op.arguments.values())
             number, axis = all(one.what == "number" for one in operands), any(one.axis for one in operands)
-            number = number and not listed
             return Trace(Kind.STATIC, "number" if number else "", turn=turn, axis=axis)
         if any(one.what == "array" for one in operands):
             made = self._made(operands, mask=mask)
@@ -377,13 +374,13 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
 
 
 def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
-    """Whether `+` has a list or tuple on one side: arrays of JAX refuse that, so it joins lists."""
+    """Whether `+` or `*` has a list or tuple on one side, and on the other nothing that takes it for an array."""
     sides = list(op.arguments.values())
-    if op.qualified != "add" or not any(isinstance(one, tuple) for one in sides):
+    if op.qualified not in _NO_LISTS or not any(isinstance(one, tuple) for one in sides):
         return False
     facts = dict(zip(op.operands, operands, strict=False))
     others = [facts[one] for one in sides if isinstance(one, Value) and one in facts]
-    return not any(one.what in ("array", "numpy", "shape", "number") for one in others)
+    return not any(one.what in _NO_LISTS[op.qualified] for one in others)
 
 
 def _joined_items(operands: Sequence[Trace]) -> Trace:
@@ -402,6 +399,8 @@ def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
     return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
 
 
+_NO_LISTS = {"add": ("array", "numpy", "shape", "number"), "multiply": ("array", "numpy")}
+"""What makes an operator with a list or tuple on the other side no joining or repeating of it."""
 _SEQUENCES = ("list", "tuple", "sequence")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
