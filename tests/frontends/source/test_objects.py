@@ -167,3 +167,29 @@ def test_what_heirs_have_to_give_is_no_field_of_the_constructor() -> None:
             return Made(x).fn
         """
     assert not ops(code, "py.refused")
+
+
+def test_a_property_is_read_where_a_base_only_declares_the_name() -> None:
+    code = """
+        from typing import Any
+
+        class Base:
+            start: Any
+
+            def run(self):
+                print(self.start)
+
+        class Made(Base):
+            def __init__(self, x):
+                self.x = x
+
+            @property
+            def start(self):
+                return self.x + 1
+
+        def main(x):
+            Made(x).run()
+        """
+    assert [op.function for op in ops(code, "array.map")] == ["add"]
+    (shown,) = ops(code, "py.print")
+    assert shown.operands

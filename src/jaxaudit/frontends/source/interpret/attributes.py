@@ -113,8 +113,9 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return box.attrs[name]
     member = find_in_class(box.cls, name)
     if isinstance(member, FunctionValue):
-        # The default of a field is set on the instance, where Python binds nothing.
-        return member if name in box.cls.fields else _method(it, member, base, span)
+        # The default of a field is set on the instance, where Python binds nothing; a property is none.
+        default = name in box.cls.fields and box.cls.kind != "plain" and "property" not in member.kind
+        return member if default else _method(it, member, base, span)
     if isinstance(member, Transformed):
         return PartialValue(member, (base,), {})
     # A class-level value is the instance's only where nothing else could have set it.
