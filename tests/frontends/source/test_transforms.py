@@ -147,3 +147,9 @@ def test_an_associative_scan_gives_back_the_structure_of_its_elements() -> None:
 def test_what_is_mapped_may_be_given_by_name() -> None:
     (op,) = ops(_START + "def f(rows):\n    return lax.map(lambda row: row + 1, xs=rows, batch_size=8)", "map")
     assert len(op.operands) == len(op.regions[0].params) == 1
+
+
+def test_a_program_of_jax_is_not_what_its_function_gives() -> None:
+    code = _START + "def f(x):\n    return jax.make_jaxpr(lambda a: (a, a))(x).jaxpr"
+    (attribute,) = ops(code, "py.attr")
+    assert not [op for op in ops(code, "py.container") if op.results[0] in attribute.operands]

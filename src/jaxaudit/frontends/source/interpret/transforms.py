@@ -96,6 +96,8 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
     if callee.spelling == "jax.jit":
         note_given_back(it, callee.spelling, result, span)
+    if callee.transform == "abstract":
+        return it.unknown("it is a program of JAX, and not what the function gives", span)
     if callee.transform in CUSTOM_DERIVATIVES:
         derivatives.follow(it, callee, given, span)
     if callee.spelling == "jax.custom_gradient":
