@@ -1,6 +1,7 @@
 """Which values are Python's own numbers, truth values and lists, and which are arrays of JAX.
 
-The ops that made them say so, and beyond the borders of calls and loops what is known of them while JAX traces.
+The ops that made them say so, and of arrays and lists, beyond the borders of calls and loops, what is known while JAX
+traces.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from enum import Flag, auto
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import Answers
-from jaxaudit.analyses.tracing.facts import NUMBER, Trace, TracingFacts
+from jaxaudit.analyses.tracing.facts import Trace, TracingFacts
 from jaxaudit.analyses.tracing.transfer import gives_several
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LOGIC, NEGATIONS, QUESTIONS, TRUTHS
@@ -80,7 +81,8 @@ def python_values(facts: Facts) -> PythonValues:
 def _seen(fact: Trace) -> Kind:
     if fact.what in ("list", "items"):
         return Kind.SEQUENCE
-    return Kind.JAX_ARRAY if fact.jax_array else Kind.NUMBER if fact == NUMBER else Kind.UNKNOWN
+    # Numbers are known by what made them alone: a `size` may be a field of the user's own.
+    return Kind.JAX_ARRAY if fact.jax_array else Kind.UNKNOWN
 
 
 def _kind(argument: Argument, ask: Callable[[Value], Kind]) -> Kind:
