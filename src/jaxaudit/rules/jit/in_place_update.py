@@ -109,9 +109,10 @@ def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
     """Judge `x += y`, which changes a view of a NumPy array, and binds a new array of JAX to the name `x`."""
     rule, base = InPlaceUpdate.name, op.arguments.get("x")
     name = named(base, "the array")
-    if not lost:
-        # A function that is handed on may read the name, wherever it is called.
+    if facts.flow.is_read(op.result):
         yield proved(rule, op.span, "what is computed here is read")
+    elif not lost:
+        yield unknown(rule, op.span, f"a function that was not followed may read {name}")
     elif python_values(facts).is_jax_array(base):
         yield Obligation(
             rule,
