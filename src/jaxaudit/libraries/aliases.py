@@ -66,6 +66,10 @@ _same("jax.tree.map", "jax.tree_multimap jax.tree_util.tree_multimap")
 _same("jax.tree.flatten_with_path", "jax.tree_util.tree_flatten_with_keys")
 _same("jax.tree_util.Partial", "jax.Partial jax._src.tree_util.Partial")
 
+# Classes.
+_same("chex.dataclass", "chex._src.dataclass.dataclass")
+_same("flax.nnx.dataclass", "flax.nnx.pytreelib.dataclass")
+
 # Shardings and devices.
 _same("jax.sharding.PartitionSpec", "jax.P jax.experimental.PartitionSpec jax.experimental.pjit.PartitionSpec")
 _same("jax.sharding.PartitionSpec", "jax.interpreters.pxla.PartitionSpec jax.sharding.P")

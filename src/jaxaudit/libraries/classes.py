@@ -26,6 +26,7 @@ attrs.frozen attr.frozen: init frozen renamed
 attr.define attrs.define attr.mutable attrs.mutable attr.dataclass: init renamed
 attr.s attr.attrs: init renamed assigned
 pydantic.dataclasses.dataclass brax.base.dataclass mujoco.mjx.dataclass: init
+penzai.pz.pytree_dataclass penzai.core.struct.pytree_dataclass: init
 functools.total_ordering typing.final typing_extensions.final: neutral
 typing.runtime_checkable typing_extensions.runtime_checkable: neutral
 """

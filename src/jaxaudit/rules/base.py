@@ -174,6 +174,8 @@ class Rule(ABC):
     """Whether some of its violations are exceptions; each obligation says so in `raises`."""
     always_raises: ClassVar[bool] = False
     """Whether all of them are refused by JAX itself, so that a line which JAX went through has none."""
+    general: ClassVar[bool] = False
+    """Whether it only tells that something is not used: any other rule says what is wrong with that."""
     traced_only: ClassVar[bool] = False
     """Whether it needs what only a trace tells; its examples are run then."""
     valid: ClassVar[tuple[Example, ...] | str] = ()

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from jaxaudit.ir import Value
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+from jaxaudit.rules.registry import all_rules
 from jaxaudit.spans import Span
 
 _VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
@@ -48,12 +50,13 @@ def distinct(obligations: Sequence[Obligation]) -> list[Obligation]:
     return [_with_steps(one, also.get(id(one), ())) for one in obligations if id(one) not in same]
 
 
-_GENERAL = frozenset(("ignored-argument", "value-never-read"))
-"""Rules that only tell that something is not used: any other one says what is wrong with that."""
+@cache
+def _general() -> frozenset[str]:
+    return frozenset(rule.name for rule in all_rules() if rule.general)
 
 
 def _rank(one: Obligation) -> tuple[int, Span, bool, int, str]:
-    return -_SEVERITIES.index(one.severity), one.span, one.rule in _GENERAL, -len(one.steps), one.rule
+    return -_SEVERITIES.index(one.severity), one.span, one.rule in _general(), -len(one.steps), one.rule
 
 
 def _with_steps(one: Obligation, others: Sequence[Obligation]) -> Obligation:

@@ -59,6 +59,7 @@ class IgnoredArgument(Rule):
     """
 
     summary = "A parameter that is given data is never read."
+    general = True
 
     valid = (
         Example("@jax.jit\ndef f(x, y):\n    return x + y\n\ndef g(a, b):\n    return f(a, b)\n", "both read"),

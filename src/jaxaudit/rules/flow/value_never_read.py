@@ -50,6 +50,7 @@ class ValueNeverRead(Rule):
 
     needs = (Uses, Versions)
     summary = "A computed value is given a name that nothing reads."
+    general = True
     valid = """
     ## read by the next turn
     def f(xs):

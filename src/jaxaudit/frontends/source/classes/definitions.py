@@ -18,6 +18,7 @@ from jaxaudit.frontends.source.classes.members import (
 from jaxaudit.frontends.source.interpret import protocols
 from jaxaudit.frontends.source.interpret.decorators import decorator_name
 from jaxaudit.frontends.source.values import trees
+from jaxaudit.frontends.source.values.annotations import unquoted
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, Library, Transformed
 from jaxaudit.frontends.source.values.frames import Frame
@@ -124,7 +125,12 @@ def _own_fields(node: ast.ClassDef, decorators: tuple[str, ...], made: frozenset
 
 def _is_of_instances(annotation: ast.expr) -> bool:
     """Whether an annotation declares a field: not one of the class, nor what heirs have to give in any way."""
-    return not any(word in ast.unparse(annotation) for word in ("ClassVar", "AbstractVar"))
+    match unquoted(annotation):
+        case ast.Subscript(value=outer):
+            return _is_of_instances(outer)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name not in ("ClassVar", "AbstractVar", "AbstractClassVar")
+    return True
 
 
 def _made_fields(it: Interpreter, node: ast.ClassDef) -> frozenset[str]:

@@ -58,7 +58,7 @@ def constructor(cls: ClassValue) -> Abstract | None:
 
 def makes_constructor(decorator: str) -> bool:
     """Whether a decorator gives a class a constructor that takes its fields."""
-    return decorator in _GENERATED_INIT or decorator.endswith((".dataclass", ".pytree_dataclass"))
+    return decorator in _GENERATED_INIT
 
 
 def renames_fields(cls: ClassValue) -> bool:

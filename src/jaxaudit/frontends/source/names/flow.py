@@ -18,7 +18,10 @@ from jaxaudit.frontends.source.names.paths import Gap, Side, State, joined, merg
 from jaxaudit.frontends.source.names.scope import Scope, Turns, Whole
 from jaxaudit.ir.reads import ScopeReads, Sure
 
-_EXPECTS = ("raises", "Raises", "warns", "Warns", "suppress")
+_EXPECTS = frozenset(
+    """raises warns suppress assertRaises assertRaisesRegex assertRaisesWithLiteralMatch assertWarns assertWarnsRegex
+    assert_raises assert_raises_regex assert_warns""".split()
+)
 _REFLECTION = frozenset(("exec", "globals", "eval"))
 _CATCH_ALL = frozenset(("NameError", "UnboundLocalError", "Exception", "BaseException"))
 
@@ -297,7 +300,14 @@ def _with(scope: Scope, node: ast.With | ast.AsyncWith, state: State) -> State |
 
 def _expects_failure(node: ast.With | ast.AsyncWith) -> bool:
     """Whether a context is there to end with an exception of its body."""
-    return any(word in ast.unparse(item.context_expr) for item in node.items for word in _EXPECTS)
+    return any(_expects(item.context_expr) for item in node.items)
+
+
+def _expects(context: ast.expr) -> bool:
+    match context:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in _EXPECTS
+    return False
 
 
 def _match(scope: Scope, node: ast.Match, state: State) -> State | None:

@@ -68,11 +68,7 @@ def field_annotation(cls: ClassValue, name: str) -> tuple[ast.expr, Module] | No
 
 def resolve(annotation: ast.expr, module: Module) -> Abstract | None:
     """Follow a plain or dotted name, quoted or not; anything more (unions, optionals, generics) says too little."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            annotation = ast.parse(annotation.value, mode="eval").body
-        except (SyntaxError, ValueError):
-            return None
+    annotation = unquoted(annotation)
     if isinstance(annotation, ast.Name):
         return module.frame.env.get(annotation.id) if module.frame is not None else None
     if isinstance(annotation, ast.Attribute):
@@ -82,3 +78,13 @@ def resolve(annotation: ast.expr, module: Module) -> Abstract | None:
         if isinstance(base, ModuleValue) and base.module.frame is not None:
             return base.module.frame.env.get(annotation.attr)
     return None
+
+
+def unquoted(annotation: ast.expr) -> ast.expr:
+    """Return what an annotation says, where it is quoted too."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            return ast.parse(annotation.value, mode="eval").body
+        except (SyntaxError, ValueError):
+            pass
+    return annotation
