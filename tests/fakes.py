@@ -63,10 +63,10 @@ def obligations(file: SourceFile) -> Iterator[Obligation]:
                 start = len(code) - len(code.lstrip())
                 span = Span(file.path, number, start, number, len(code.encode()))
                 yield Obligation(
-                    "bad-line",
                     span,
                     verdict,
                     "so it is",
                     severity,
                     "this line is bad" if verdict is Verdict.VIOLATED else "",
+                    rule="bad-line",
                 )

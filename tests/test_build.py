@@ -187,10 +187,10 @@ def test_findings_of_one_mistake_are_one() -> None:
     """The worst and first stays, and says what the others say; what only costs time is another matter."""
     here, there = span(1), span(2)
     value = Value(0, here)
-    first = Obligation("x", here, message="first", cause=(value,))
-    same = Obligation("y", here, severity=Severity.WARNING, message="same")
-    later = Obligation("z", there, message="later", cause=(value,), steps=(Step(here, "because"),))
-    slow = Obligation("w", here, severity=Severity.PERFORMANCE, message="slow")
+    first = Obligation(here, rule="x", message="first", cause=(value,))
+    same = Obligation(here, rule="y", severity=Severity.WARNING, message="same")
+    later = Obligation(there, rule="z", message="later", cause=(value,), steps=(Step(here, "because"),))
+    slow = Obligation(here, rule="w", severity=Severity.PERFORMANCE, message="slow")
     kept, other = distinct([first, same, slow, later])
     assert [(one.span, one.text) for one in kept.steps] == [(there, "later"), (here, "because"), (here, "same")]
     assert other is slow

@@ -44,7 +44,7 @@ from jaxaudit.pages import BUILTIN, OBSERVED
 from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.notes import Notes
-from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict, proved
 from jaxaudit.rules.contracts import unanswered
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
@@ -217,7 +217,7 @@ def _accepted(one: Obligation) -> Obligation:
     """Believe JAX: a program that it traced holds nothing that it would refuse."""
     if one.verdict is not Verdict.VIOLATED or one.raises is not Raises.TRACING:
         return one
-    return Obligation(one.rule, one.span, Verdict.PROVED, "JAX traced this with exact shapes", front_end=one.front_end)
+    return replace(proved(one.span, "JAX traced this with exact shapes"), rule=one.rule, front_end=one.front_end)
 
 
 def _gone_through(obligations: Sequence[Obligation], traced: Program) -> Iterator[Obligation]:
@@ -228,7 +228,7 @@ def _gone_through(obligations: Sequence[Obligation], traced: Program) -> Iterato
         if one.verdict is Verdict.UNKNOWN and (one.rule in refused or one.raises is Raises.TRACING):
             lines = {op.span[:2] for op in traced.walk()} if lines is None else lines
             if one.span[:2] in lines:
-                yield Obligation(one.rule, one.span, Verdict.PROVED, "JAX went through this line and refused nothing")
+                yield replace(proved(one.span, "JAX went through this line and refused nothing"), rule=one.rule)
                 continue
         yield one
 

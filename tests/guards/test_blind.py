@@ -127,7 +127,7 @@ def examples(rule: type[Rule]) -> Iterator[Program]:
 
 
 def judged(rules: Sequence[type[Rule]], program: Program, facts) -> dict[tuple[str, Span], Obligation]:
-    return {(one.rule, one.span): one for one in merge(one for rule in rules for one in rule().check(program, facts))}
+    return {(one.rule, one.span): one for one in merge(one for rule in rules for one in rule().run(program, facts))}
 
 
 def changes(rule: type[Rule], kind: type) -> Iterator[tuple[str, str, str, str]]:

@@ -47,6 +47,6 @@ def test_rules_say_what_raises(rule):
     ],
 )
 def test_only_what_raises_is_milder_in_tests(path, raises, severity):
-    one = Obligation("axis-conflict", Span(path, 1, 0, 1, 5), Verdict.VIOLATED, message="m", raises=raises)
+    one = Obligation(Span(path, 1, 0, 1, 5), message="m", raises=raises, rule="axis-conflict")
     (judged,) = lowered([one], Sketch().facts())
     assert judged.severity.value == severity

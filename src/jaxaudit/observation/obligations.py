@@ -40,7 +40,6 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
     way = [(facts.place(frame), _MADE if name == "<module>" else f"`{name}` is running") for frame, name in names]
     steps = told.steps or tuple(way)
     return Obligation(
-        told.rule,
         span,
         message=told.message,
         current=told.current,
@@ -48,6 +47,7 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
         expected=told.expected,
         steps=tuple(Step(place, text) for place, text in steps if place != span),
         suggestion=told.suggestion,
+        rule=told.rule,
     )
 
 
@@ -72,7 +72,6 @@ def _retraced(name: str, span: Span, traces: Sequence[Retrace], shown: Shown) ->
     example = next(one for one in traces if one.kind == kind)
     made = Span(shown(example.path), example.line, 0, example.line, 0)
     return Obligation(
-        "retrace-every-call",
         span,
         severity=Severity.PERFORMANCE,
         message=f"`{name}` is traced and compiled {len(traces) + 1} times by this call: {_CHANGES[kind]}",
@@ -80,6 +79,7 @@ def _retraced(name: str, span: Span, traces: Sequence[Retrace], shown: Shown) ->
         expected="one compilation for all calls, or one for each of a few fixed shapes",
         steps=(Step(made, f"`{name}` is transformed here"),) if made.line else (),
         suggestion=_CURES[kind],
+        rule="retrace-every-call",
     )
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from jaxaudit.frontends.jaxpr.protocol import Frame, Probe
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
 from jaxaudit.spans import Span
 
 Shown = Callable[[str], str]
-
-RULE = "wrong-custom-derivative"
 
 
 def probe_obligations(probes: Sequence[Probe], shown: Shown) -> Iterator[Obligation]:
     """Return one obligation for each argument of each rule that was probed."""
     for one in probes:
         if one.place is not None:
-            yield _OBLIGATIONS[one.verdict](one, _span(one.place, shown), shown)
+            yield replace(
+                _OBLIGATIONS[one.verdict](one, _span(one.place, shown), shown), rule="wrong-custom-derivative"
+            )
 
 
 def _span(place: Frame, shown: Shown) -> Span:
@@ -30,15 +31,12 @@ def _subject(one: Probe) -> str:
 
 
 def _agrees(one: Probe, span: Span, shown: Shown) -> Obligation:
-    return Obligation(
-        RULE, span, Verdict.PROVED, f"verified by probe, {one.inputs} inputs: {_subject(one)}: {one.text}"
-    )
+    return proved(span, f"verified by probe, {one.inputs} inputs: {_subject(one)}: {one.text}")
 
 
 def _differs(one: Probe, span: Span, shown: Shown) -> Obligation:
     where = f"on {one.inputs} random inputs" if one.inputs else "on a random input"
     return Obligation(
-        RULE,
         span,
         message=f"{_subject(one)} {one.text}",
         current=f"the `{one.kind}` rule was run {where} and compared with the function itself",
@@ -50,7 +48,6 @@ def _differs(one: Probe, span: Span, shown: Shown) -> Obligation:
 
 def _doubtful(one: Probe, span: Span, shown: Shown) -> Obligation:
     return Obligation(
-        RULE,
         span,
         severity=Severity.WARNING,
         message=f"{_subject(one)} {one.text}",
@@ -62,7 +59,7 @@ def _doubtful(one: Probe, span: Span, shown: Shown) -> Obligation:
 def _open(one: Probe, span: Span, shown: Shown) -> Obligation:
     # What source shows of the returned expression is less than what is left open: it stands at the function.
     place = _span(one.made, shown) if one.made is not None else span
-    return Obligation(RULE, place, Verdict.UNKNOWN, f"{_subject(one)} was not probed to an end: {one.text}")
+    return unknown(place, f"{_subject(one)} was not probed to an end: {one.text}")
 
 
 def _steps(one: Probe, shown: Shown) -> tuple[Step, ...]:

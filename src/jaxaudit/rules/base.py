@@ -86,9 +86,8 @@ class Subject:
 
 @dataclass(slots=True)
 class Obligation:
-    """One thing the program must satisfy at one place, with a verdict. Only the session changes it, to sign it."""
+    """One thing the program must satisfy at one place, with a verdict. Only who runs a rule changes it, to sign it."""
 
-    rule: str
     span: Span
     verdict: Verdict = Verdict.VIOLATED
     """`proved` and `unknown` make the others."""
@@ -114,6 +113,8 @@ class Obligation:
     """The calls that lead to it, outermost first, where it is due to these and not to others."""
     cause: tuple[Value, ...] = ()
     """The values that are handled wrongly: findings that share one of them are one mistake."""
+    rule: str = ""
+    """The rule that lists it; `Rule.run` fills it in."""
     front_end: str = ""
     """Which front end saw it; the session fills it in."""
 
@@ -123,14 +124,14 @@ class Obligation:
         return self.verdict is Verdict.VIOLATED or (self.severity is Severity.WARNING and bool(self.message))
 
 
-def proved(rule: str, span: Span, reason: str) -> Obligation:
+def proved(span: Span, reason: str) -> Obligation:
     """Return an obligation that holds."""
-    return Obligation(rule, span, Verdict.PROVED, reason)
+    return Obligation(span, Verdict.PROVED, reason)
 
 
-def unknown(rule: str, span: Span, reason: str) -> Obligation:
+def unknown(span: Span, reason: str) -> Obligation:
     """Return an obligation that is left open."""
-    return Obligation(rule, span, Verdict.UNKNOWN, reason)
+    return Obligation(span, Verdict.UNKNOWN, reason)
 
 
 def named(argument: Argument, otherwise: str = "this value") -> str:
@@ -190,3 +191,9 @@ class Rule(ABC):
     @abstractmethod
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every obligation of this kind, each with its verdict."""
+
+    def run(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List the same, each signed with the name of the rule."""
+        for one in self.check(program, facts):
+            one.rule = self.name
+            yield one

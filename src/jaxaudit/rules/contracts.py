@@ -17,7 +17,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import ARRAYS, DERIVATIVES, REPEATED
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Obligation, unknown
+from jaxaudit.rules.base import Obligation, Verdict
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
 
@@ -57,7 +57,7 @@ def unanswered(facts: Facts, obligations: Iterable[Obligation], rules: Collectio
                 continue
             asked.add(place)
             if not answers.at(clause.rule, op, within=clause.within):
-                yield unknown(clause.rule, op.span, clause.otherwise)
+                yield Obligation(op.span, Verdict.UNKNOWN, clause.otherwise, rule=clause.rule)
 
 
 class Answers:

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
 
 _DEEDS = {
     "array.map": "cannot be broadcast together",
@@ -105,7 +105,6 @@ def _words(value: Value | None) -> str:
 
 def _number_indexed(op: Op) -> Obligation:
     return Obligation(
-        AxisConflict.name,
         op.span,
         message=f"{_words(op.base)} is one number, which has nothing to index",
         current="Python raises `TypeError` as soon as this line runs",
@@ -117,16 +116,14 @@ def _number_indexed(op: Op) -> Obligation:
 
 def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligation:
     if Fit.CLASHES in fits and (asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
-        reason = "the `if` around it asks about these arrays, and what it asks is not known"
-        return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
+        return unknown(op.span, "the `if` around it asks about these arrays, and what it asks is not known")
     if Fit.CLASHES in fits and _swaps_two(op) and not _is_made_by_jax(op, flow):
-        reason = "`transpose` of two axes is a method of PyTorch, and whose array this is is not known"
-        return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
+        return unknown(op.span, "`transpose` of two axes is a method of PyTorch, and whose array this is is not known")
     if Fit.CLASHES in fits:
         return _conflict(op, next(context for context in shapes.contexts(op) if context.fit is Fit.CLASHES))
     if Fit.OPEN in fits:
-        return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, "not all sizes that meet here are known")
-    return Obligation(AxisConflict.name, op.span, Verdict.PROVED, "the sizes that meet here are equal or 1")
+        return unknown(op.span, "not all sizes that meet here are known")
+    return proved(op.span, "the sizes that meet here are equal or 1")
 
 
 def _swaps_two(op: Op) -> bool:
@@ -167,7 +164,6 @@ def _conflict(op: Op, context: Context) -> Obligation:
     deed = _DEEDS.get(op.name)
     message = f"{context.clash} {deed}" if deed and " axes" not in context.clash else context.clash
     return Obligation(
-        AxisConflict.name,
         op.span,
         message=message,
         current="JAX raises an error as soon as this line is traced",

@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.subscripts import shortest
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, proved, unknown
 from jaxaudit.spans import Span
 
 
@@ -109,20 +109,18 @@ def _judge(op: Op, context: Context | None, what: str) -> Obligation:
     if fact is None or fact.dims is None:
         if what:
             return _fragile(op, what, last=True)
-        return Obligation(BareSqueeze.name, op.span, Verdict.UNKNOWN, "nothing is known of the array's shape")
+        return unknown(op.span, "nothing is known of the array's shape")
     lone = next((dim for dim in fact.dims if shortest(dim) == 1), None)
     if lone is not None:
         return _broken(op, fact.dims, lone)
     if all(dim.constant is not None or differ(dim, ONE) for dim in fact.dims):
-        reason = f"the shape is {shape_text(fact.dims)} here, so it is clear which axes go"
-        return Obligation(BareSqueeze.name, op.span, Verdict.PROVED, reason)
+        return proved(op.span, f"the shape is {shape_text(fact.dims)} here, so it is clear which axes go")
     return _fragile(op, shape_text(fact.dims), last=fact.dims[-1] == ONE)
 
 
 def _broken(op: Op, dims: tuple[Dim, ...], lone: Dim) -> Obligation:
     size = next(label.factors[0] for label in lone.labels if label.kind == "piece")
     return Obligation(
-        BareSqueeze.name,
         op.span,
         message=f"the last piece has one row, not {size}, and `squeeze()` drops its axis too",
         current="the result has one axis less for the last piece than for all others",
@@ -134,7 +132,6 @@ def _broken(op: Op, dims: tuple[Dim, ...], lone: Dim) -> Obligation:
 
 def _fragile(op: Op, what: str, *, last: bool) -> Obligation:
     return Obligation(
-        BareSqueeze.name,
         op.span,
         severity=Severity.WARNING,
         message=f"`squeeze()` of {what} drops every axis that happens to have size 1",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import axis_of, meeting_text, name_of
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _PROGRAM = """
 def loss(values, returns):
@@ -92,13 +92,11 @@ class BatchTimeMix(Rule):
 
 def _judged(meeting: Meeting, mixed: Mixed | None, flow: Flow) -> Obligation:
     if mixed is None:
-        reason = "the rows that meet here were flattened in the same order"
-        return Obligation(BatchTimeMix.name, meeting.op.span, Verdict.PROVED, reason)
+        return proved(meeting.op.span, "the rows that meet here were flattened in the same order")
     left, right = ("*".join(map(axis_of, label.factors)) for label in (mixed.left, mixed.right))
     blamed = _blamed(mixed, flow)
     names = f"{name_of(meeting.left.value)} and {name_of(meeting.right.value)}"
     return Obligation(
-        BatchTimeMix.name,
         (blamed or meeting.op).span,
         message=f"rows in the order `{left}` and rows in the order `{right}` are combined one by one",
         current=f"{names} have as many rows, and row by row they belong to different places",

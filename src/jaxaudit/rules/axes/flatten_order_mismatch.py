@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
 from jaxaudit.rules.axes._shared.reshapes import Reshape, reshapes
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, proved
 
 
 class FlattenOrderMismatch(Rule):
@@ -65,11 +65,10 @@ class FlattenOrderMismatch(Rule):
 
 
 def _judged(one: Reshape) -> Obligation:
-    rule, span = FlattenOrderMismatch.name, one.op.span
+    span = one.op.span
     if not one.moved:
-        return Obligation(rule, span, Verdict.PROVED, f"taken apart as {shape_of(one.new)}, in the order it was made")
+        return proved(span, f"taken apart as {shape_of(one.new)}, in the order it was made")
     return Obligation(
-        rule,
         span,
         message=f"`{one.moved}` was flattened in another order than {shape_of(one.new)} takes it apart",
         current=f"the axis was made of {shape_of(one.old)}; in it `{one.moved}` stands at another place",

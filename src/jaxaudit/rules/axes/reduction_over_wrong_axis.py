@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.axes._shared.samples import samples
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _PROGRAM = """
 def pool(scores, values):
@@ -110,7 +110,7 @@ class ReductionOverWrongAxis(Rule):
         makers = program.named("array.normalise", "array.map")
         yield from (_judged(one) for op in makers for one in weighted_sums(op, flow, shapes))
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
-        yield from samples(self.name, facts)
+        yield from samples(facts)
 
 
 def _wrong_axis_left(conflict: Conflict) -> Obligation:
@@ -118,7 +118,6 @@ def _wrong_axis_left(conflict: Conflict) -> Obligation:
     other = conflict.meeting.left if conflict.astray is other else other
     here, wanted = axis_of(conflict.astray.dim), axis_of(other.dim)
     return violated(
-        ReductionOverWrongAxis.name,
         conflict,
         f"`{op.function}` takes `{wanted}` away and leaves `{here}`, which then meets `{wanted}`",
         f"`{op.function}` runs over `{here}`, so that `{wanted}` stays",
@@ -127,16 +126,15 @@ def _wrong_axis_left(conflict: Conflict) -> Obligation:
 
 
 def _judged(one: WeightedSum) -> Obligation:
-    rule, span = ReductionOverWrongAxis.name, one.normalise.span
+    span = one.normalise.span
     name = one.normalise.result.name
     weights = f"the weights `{name}`" if name else "the weights"
     if one.role == "summed":
-        return Obligation(rule, span, Verdict.PROVED, f"{weights} add up to one over the axis they are summed over")
+        return proved(span, f"{weights} add up to one over the axis they are summed over")
     if one.role == "own":
         reason = f"{weights} are normalised over axis {one.axis} and summed over another; shares of clusters are so"
-        return Obligation(rule, span, Verdict.UNKNOWN, reason)
+        return unknown(span, reason)
     return Obligation(
-        rule,
         span,
         message=f"{weights} add up to one over axis {one.axis}, but are summed over axis {one.summed}",
         current=f"they are normalised over axis {one.axis}, which stays in the result: its entries hang together",

@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
 from jaxaudit.rules.axes._shared.reshapes import Reshape, reshapes
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, proved, unknown
 
 
 class ReshapeMixesAxes(Rule):
@@ -73,17 +73,15 @@ class ReshapeMixesAxes(Rule):
 
 
 def _judged(one: Reshape) -> Obligation:
-    rule, span = ReshapeMixesAxes.name, one.op.span
+    span = one.op.span
     if not one.moved and not is_accounted_for(one.old, one.new):
-        reason = f"which axes of {shape_of(one.old)} become which of {shape_of(one.new)} is not known"
-        return Obligation(rule, span, Verdict.UNKNOWN, reason)
+        return unknown(span, f"which axes of {shape_of(one.old)} become which of {shape_of(one.new)} is not known")
     if not one.moved:
-        return Obligation(rule, span, Verdict.PROVED, f"the axes of {shape_of(one.new)} keep their order and stride")
+        return proved(span, f"the axes of {shape_of(one.new)} keep their order and stride")
     if not one.fits:
         reason = f"{shape_of(one.old)} has not as many elements as {shape_of(one.new)}, so it is not the whole story"
-        return Obligation(rule, span, Verdict.UNKNOWN, reason)
+        return unknown(span, reason)
     return Obligation(
-        rule,
         span,
         message=f"reshaping {shape_of(one.old)} to {shape_of(one.new)} does not move `{one.moved}`, it mixes axes",
         current=f"data stays where it is, so the new axis `{one.moved}` runs through other elements than the old one",

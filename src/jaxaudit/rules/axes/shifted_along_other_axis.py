@@ -86,15 +86,13 @@ def _is_whole(part: Argument) -> bool:
 
 
 def _judged(op: Op, axis: int, fill: Op, place: int, rank: int | None) -> Obligation:
-    rule = ShiftedAlongOtherAxis.name
     if rank is not None:
         axis, place = axis % max(rank, 1), place % max(rank, 1)
     if axis == place:
-        return proved(rule, op.span, "the end is filled of the axis that it is rolled along")
+        return proved(op.span, "the end is filled of the axis that it is rolled along")
     if (axis < 0) is not (place < 0):
-        return unknown(rule, op.span, "whether the end that is filled is of the axis it is rolled along is not known")
+        return unknown(op.span, "whether the end that is filled is of the axis it is rolled along is not known")
     return Obligation(
-        rule,
         op.span,
         message=f"this is rolled along axis {axis}, and then the end of axis {place} is filled",
         current=f"what comes round along axis {axis} stays, and good entries of axis {place} are overwritten",

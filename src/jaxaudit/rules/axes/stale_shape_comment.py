@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.declared import agrees
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Declared, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved
 from jaxaudit.spans import Span
 
 
@@ -68,7 +68,7 @@ def _judged(value: Value, declared: Declared, shapes: Shapes, calls: tuple[Span,
     if dims is None or span is None or shapes.of(value).number is not None:
         return
     if agrees(dims, declared):
-        yield Obligation(StaleShapeComment.name, span, Verdict.PROVED, f"the comment agrees with {shape_text(dims)}")
+        yield proved(span, f"the comment agrees with {shape_text(dims)}")
     elif not _names_items(dims, declared):
         yield _finding(value, declared, dims, calls)
 
@@ -84,7 +84,6 @@ def _finding(value: Value, declared: Declared, dims: Dims, calls: tuple[Span, ..
     told = f"({', '.join(declared.names)})"
     name = f"`{value.name}`" if value.name else "the value"
     return Obligation(
-        StaleShapeComment.name,
         declared.span,
         severity=Severity.WARNING,
         message=f"the comment says {told}, and {name} is {shape_text(dims)}",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 
 class TransposeOfUnknownRank(Rule):
@@ -74,17 +74,16 @@ def _is_bare(op: Op) -> bool:
 
 
 def _judge(op: Op, shapes: Shapes, flow: Flow) -> Obligation:
-    rule = TransposeOfUnknownRank.name
     base = op.base
     contexts = () if base is None else [context.of(base) for context in shapes.contexts(op)]
     known = [fact.dims for fact in contexts if fact.dims is not None]
     high = next((dims for dims in known if len(dims) > 2), None)
     if not known or (high is None and len(known) < len(contexts)):
-        return Obligation(rule, op.span, Verdict.UNKNOWN, "the rank of what is transposed is not known")
+        return unknown(op.span, "the rank of what is transposed is not known")
     if high is None:
-        return Obligation(rule, op.span, Verdict.PROVED, "what is transposed has at most two axes")
+        return proved(op.span, "what is transposed has at most two axes")
     if _comes_back(op.result, flow):
-        return Obligation(rule, op.span, Verdict.PROVED, "the axes are turned back after an elementwise step")
+        return proved(op.span, "the axes are turned back after an elementwise step")
     product = next((one for one in flow.readers.get(op.result, ()) if _is_crossed(one, op.result, shapes)), None)
     return _finding(op, high, product, fixed=all(len(dims) == len(high) for dims in known))
 
@@ -118,7 +117,6 @@ def _finding(op: Op, dims: Dims, product: Op | None, *, fixed: bool) -> Obligati
     rank = f"{len(dims)} axes" if fixed else f"two axes in one call and {len(dims)} in another"
     steps = () if product is None else (Step(product.span, "the product takes the leading axes for the same batch"),)
     return Obligation(
-        TransposeOfUnknownRank.name,
         op.span,
         severity=Severity.WARNING if product is None else Severity.ERROR,
         message=f"a transpose without axes of an array with {rank} turns all of them round",

@@ -8,7 +8,7 @@ from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, both, broadcasts, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, unknown
 from jaxaudit.rules.flow.silent_broadcast import is_broadcast
 
 
@@ -77,7 +77,7 @@ class UnrelatedAxesJoined(Rule):
         axes = axes_facts(facts)
         joined = [one for one in axes.conflicts if one.meeting.how in ("elementwise", "contracted")]
         found = [_judged(one) for one in joined if not is_broadcast(one)]
-        yield from [*agreements(self.name, axes, _agreed), *found]
+        yield from [*agreements(axes, _agreed), *found]
 
 
 def _agreed(meeting: Meeting) -> str:
@@ -91,11 +91,10 @@ def _judged(conflict: Conflict) -> Obligation:
     left, right = conflict.left.name, conflict.right.name
     if conflict.cause not in (Cause.MISPLACED, Cause.DECLARED):
         reason = f"`{left}` and `{right}` meet here; whether they are one thing is not known"
-        return Obligation(UnrelatedAxesJoined.name, conflict.meeting.op.span, Verdict.UNKNOWN, reason)
+        return unknown(conflict.meeting.op.span, reason)
     fits = "" if conflict.fitting is None else f"; axis {conflict.fitting[1]} would fit"
     verb = "summed over" if conflict.meeting.how == "contracted" else "lined up"
     return violated(
-        UnrelatedAxesJoined.name,
         conflict,
         f"`{left}` and `{right}` are {verb} together{fits}",
         "axes that mean the same meet",

@@ -121,12 +121,11 @@ def _is_total(one: Recursion) -> bool:
 
 
 def _judged(one: Recursion) -> Obligation:
-    rule, span = AdvantageNotReversed.name, one.scan.span
+    span = one.scan.span
     if one.backwards:
-        return proved(rule, span, "temporal differences are added up from the last step to the first")
+        return proved(span, "temporal differences are added up from the last step to the first")
     value = named(one.value, "the value")
     return Obligation(
-        rule,
         span,
         message="temporal differences are added up forwards in time",
         current="each step collects the discounted differences of the steps before it",

@@ -73,8 +73,7 @@ def filtered(sources, rates, signal, decay):
         flow = facts.flow
         for one in recursions(program, flow):
             if one.hands_on:
-                reason = "each turn hands its own value on as the next one of the turn that follows"
-                yield proved(self.name, one.scan.span, reason)
+                yield proved(one.scan.span, "each turn hands its own value on as the next one of the turn that follows")
         yield from (_finding(one) for one in standing(program, flow))
 
 
@@ -82,7 +81,6 @@ def _finding(one: Standing) -> Obligation:
     if one.later is one.value:
         value = named(one.value, "the value")
         return Obligation(
-            BootstrapNeverMoves.name,
             one.place.span,
             message=f"the temporal difference has {value} of one step twice: no next value is in it",
             current=f"{value} is discounted and taken away in the same step",
@@ -91,7 +89,6 @@ def _finding(one: Standing) -> Obligation:
         )
     later, value = named(one.later, "the next value"), named(one.value, "its own value")
     return Obligation(
-        BootstrapNeverMoves.name,
         one.place.span,
         message=f"{later} goes into the next turn unchanged, so every step is bootstrapped with the same value",
         current=f"{later} stands for the value of the step that follows, and stays what it was at the start",

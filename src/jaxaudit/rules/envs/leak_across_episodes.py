@@ -100,7 +100,6 @@ def _crossed(factors: Iterable[Value], masks: Iterable[Value], flow: Flow) -> bo
 
 def _unmasked(one: Recursion, stop: Value) -> Obligation:
     return Obligation(
-        LeakAcrossEpisodes.name,
         one.update.span,
         severity=Severity.WARNING,
         message="the next value counts here also where an episode ends, though the carry stops there",
@@ -112,11 +111,10 @@ def _unmasked(one: Recursion, stop: Value) -> Obligation:
 
 
 def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
-    rule, span = LeakAcrossEpisodes.name, one.update.span
+    span = one.update.span
     if masked:
-        return proved(rule, span, "the end of an episode stops both the next value and the carry")
+        return proved(span, "the end of an episode stops both the next value and the carry")
     return Obligation(
-        rule,
         span,
         message="what is added up here does not stop at the end of an episode",
         current="the next value is masked where an episode ends, but what was added up so far is not",
@@ -128,7 +126,6 @@ def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
 
 def _turned(one: Recursion, end: Value) -> Obligation:
     return Obligation(
-        LeakAcrossEpisodes.name,
         one.update.span,
         message="the next value and what is added up here are masked by opposites",
         current="one of them goes on only where an episode ends",

@@ -94,16 +94,15 @@ def _moved(running: Value, delta: Value, flow: Flow) -> Iterator[Op]:
 
 
 def _judged(one: _Update, shapes: Shapes) -> Obligation:
-    rule, span = NormalisationOverWrongAxes.name, one.mean.span
+    span = one.mean.span
     array, running = shapes.of(one.array).dims, shapes.of(one.running).dims
     whole = one.mean.arguments.get("axis") is None and not one.mean.arguments.get("keepdims")
     if array is None or running is None:
-        return unknown(rule, span, "the shape of the array or of the running mean is not known")
+        return unknown(span, "the shape of the array or of the running mean is not known")
     if not whole or len(array) < 2 or len(running) != 1 or running[0] == ONE or not same(array[-1], running[0]):
-        return proved(rule, span, f"the mean is taken as the running one of {shape_text(running)} asks")
+        return proved(span, f"the mean is taken as the running one of {shape_text(running)} asks")
     name, mean = named(one.array, "the array"), named(one.running, "the running mean")
     return Obligation(
-        rule,
         span,
         message=f"the mean of {name} over all axes moves {mean}, which has one entry for each feature",
         current=f"{name} is {shape_text(array)}; one number moves all of {mean} {shape_text(running)} alike",

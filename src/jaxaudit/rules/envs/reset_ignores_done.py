@@ -168,17 +168,16 @@ def _sources(sums: Sums, values: Iterable[Value]) -> set[Value]:
 
 
 def _judged(one: _Choice, program: Program) -> Obligation:
-    rule, span = ResetIgnoresDone.name, one.op.span
+    span = one.op.span
     fresh = _sources(one.sums, one.fresh)
     if one.mask in fresh:
-        return proved(rule, span, "what replaces the batch is chosen element by element")
+        return proved(span, "what replaces the batch is chosen element by element")
     if not fresh.isdisjoint(one.kept):
-        return proved(rule, span, "what replaces the batch is computed from it as a whole")
+        return proved(span, "what replaces the batch is computed from it as a whole")
     known = _chosen_by_element(one, program)
     name = named(one.mask, "the mask")
     which = "one element that is done" if one.reduced.function == "any" else "only the last element that is done"
     return Obligation(
-        rule,
         span,
         severity=Severity.ERROR if known is not None else Severity.WARNING,
         message=f"`{one.reduced.function}` of {name} decides for the whole batch",

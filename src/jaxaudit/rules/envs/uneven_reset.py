@@ -110,7 +110,7 @@ def joined(extend, shrink, right):
         for found in groups.values():
             yield from _compared(found, facts.flow)
             yield from _left_out(found, notes, facts.flow)
-        yield from carried_flags(self.name, program, facts)
+        yield from carried_flags(program, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,20 +235,20 @@ def _compared(found: Sequence[_Choice], flow: Flow) -> Iterator[Obligation]:
     """Compare the choices between the results of two calls with the one that most of them are like."""
     alike = [sum(_agree(one, other) for other in found) for one in found]
     model = found[alike.index(max(alike))]
-    rule, names = UnevenReset.name, (model.chosen.name, model.other.name)
+    names = (model.chosen.name, model.other.name)
     for one in found:
         if one.flag is not model.flag:
             reason = f"results of {names[0]} and {names[1]} are chosen by several flags: which is meant is not known"
-            yield unknown(rule, one.op.span, reason)
+            yield unknown(one.op.span, reason)
         elif one.chosen.source is model.other.source and not _is_exchange(one, model):
             if _judges_one(model, flow):
                 yield _turned(one, model, *names)
             else:
-                yield unknown(rule, one.op.span, "parts of two states are put together by a flag: it may be meant")
+                yield unknown(one.op.span, "parts of two states are put together by a flag: it may be meant")
         elif (one.reduced is None) is not (model.reduced is None):
             yield _reduced(one, model)
         else:
-            yield proved(rule, one.op.span, f"results of {names[0]} and {names[1]} are chosen by one flag")
+            yield proved(one.op.span, f"results of {names[0]} and {names[1]} are chosen by one flag")
 
 
 def _is_exchange(one: _Choice, other: _Choice) -> bool:
@@ -265,7 +265,6 @@ def _judges_one(one: _Choice, flow: Flow) -> bool:
 def _turned(one: _Choice, model: _Choice, first: str, second: str) -> Obligation:
     flag = named(one.flag, "the flag")
     return Obligation(
-        UnevenReset.name,
         one.op.span,
         message=f"this takes what {second} gives where {flag} is set, and another part is then from {first}",
         current=f"where {flag} is set, one part is from {first} and the other from {second}",
@@ -284,7 +283,6 @@ def _reduced(one: _Choice, model: _Choice) -> Obligation:
     op = one.reduced or model.reduced
     assert op is not None
     return Obligation(
-        UnevenReset.name,
         one.op.span,
         severity=Severity.WARNING,
         message=f"one part is chosen by {named(one.flag, 'a flag')}, another by `{op.function}` of it",
@@ -335,7 +333,6 @@ def _is_between(one: _Choice, mine: Sequence[Value], theirs: Sequence[Value]) ->
 def _forgotten(note: Op, call: Op, name: str, instead: str, chosen: _Choice) -> Obligation:
     flag = named(chosen.flag, "a flag")
     return Obligation(
-        UnevenReset.name,
         note.span,
         message=f"`{name}` is never read: what else `{called(call)}` gives is chosen by {flag}, but `{instead}` is not",
         current=f"`{instead}` goes on as it is where {flag} chooses the other results",

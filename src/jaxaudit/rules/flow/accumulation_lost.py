@@ -78,10 +78,9 @@ class AccumulationLost(Rule):
 
 def _judge(op: Op) -> Obligation:
     if not op.problem:
-        return proved(AccumulationLost.name, op.span, f"turns add to `{op.label}`, and none starts it anew")
+        return proved(op.span, f"turns add to `{op.label}`, and none starts it anew")
     anew = op.problem == "overwritten"
     return Obligation(
-        AccumulationLost.name,
         op.span,
         severity=Severity.ERROR if anew else Severity.WARNING,
         message=f"`{op.label}` is bound anew in each turn, but divided by the number of turns afterwards"

@@ -62,7 +62,7 @@ class AverageNotReturned(Rule):
                 if newer and uses.is_read(newer[0]):
                     yield _finding(op, old, versions.maker(newer[0]))
             if moved and not stays:
-                yield proved(self.name, op.span, "the running averages are given back as they were moved")
+                yield proved(op.span, "the running averages are given back as they were moved")
 
 
 def _averages(value: Value, region: Region, versions: Versions) -> Iterator[Value]:
@@ -77,7 +77,6 @@ def _is_average(value: Value, versions: Versions) -> bool:
 
 def _finding(op: Op, old: Value, newer: Op) -> Obligation:
     return Obligation(
-        AverageNotReturned.name,
         op.span,
         message=f"`{old.name}` is given back as it was, though its next value was computed",
         current=f"the old `{old.name}` is returned, so the running average never moves",

@@ -82,14 +82,11 @@ class BatchNeverEmptied(Rule):
 
 def _judge(op: Op) -> Obligation:
     if not op.problem:
-        return proved(BatchNeverEmptied.name, op.span, f"`{op.label}` is emptied or bound again in the loop")
+        return proved(op.span, f"`{op.label}` is emptied or bound again in the loop")
     if op.problem == "handed":
-        return unknown(
-            BatchNeverEmptied.name, op.span, f"whether what `{op.label}` is handed to empties it is not known"
-        )
+        return unknown(op.span, f"whether what `{op.label}` is handed to empties it is not known")
     once = op.problem == "once"
     return Obligation(
-        BatchNeverEmptied.name,
         op.span,
         severity=Severity.ERROR if once else Severity.WARNING,
         message=f"`{op.label}` is given away and never emptied"

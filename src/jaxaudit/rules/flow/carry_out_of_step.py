@@ -115,7 +115,7 @@ def step(state, action):
             if len(parts) > 1:
                 judged = (_judge(one, [other for other in parts if other is not one], facts.flow) for one in parts)
                 yield from (one for one in judged if one is not None)
-        yield from given_beside(self.name, program, facts)
+        yield from given_beside(program, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _judge(part: _Part, others: list[_Part], flow: Flow) -> Obligation | None:
         return _finding(part, behind[0], flow)
     if all(one is not None and now is one.end.value for one, now in met) and part.end.op is not None:
         name = named(part.param, "a part of the state")
-        return proved(CarryOutOfStep.name, part.end.op.span, f"{name} is computed from the new state, as at the start")
+        return proved(part.end.op.span, f"{name} is computed from the new state, as at the start")
     return None
 
 
@@ -174,7 +174,6 @@ def _finding(part: _Part, state: _Part, flow: Flow) -> Obligation:
     op: Op = later if newer is None else flow.through(later, newer, calls=part.end.context)
     name, old = named(part.param, "it"), named(state.param, "the state")
     return Obligation(
-        CarryOutOfStep.name,
         op.span,
         message=f"{name} goes into the next turn as computed from {old} of the turn before, not from the newer one",
         current=f"the loop starts with {name} of its own {old}; from the first turn on it is one step behind",

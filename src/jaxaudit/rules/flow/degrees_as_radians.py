@@ -77,14 +77,12 @@ def _deed(op: Op) -> str:
 
 
 def _fits(op: Op, found: Angle) -> Obligation:
-    reason = f"{_deed(op)} is given {found.unit} (line {found.made.span.line}), which it takes"
-    return proved(DegreesAsRadians.name, op.span, reason)
+    return proved(op.span, f"{_deed(op)} is given {found.unit} (line {found.made.span.line}), which it takes")
 
 
 def _clash(op: Op, value: Value, found: Angle, wanted: str) -> Obligation:
     converts = op.function not in PERIODIC
     return Obligation(
-        DegreesAsRadians.name,
         op.span,
         message=f"{_deed(op)} takes {wanted}, but {named(value, 'what it is given')} is in {found.unit}",
         current="the angle is converted a second time" if converts else "the angle is off by a factor of 57.3",

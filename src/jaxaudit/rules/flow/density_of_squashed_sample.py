@@ -76,24 +76,22 @@ class DensityOfSquashedSample(Rule):
 
 def _before_squashing(squashing: Squashing, flow: Flow) -> Iterator[Obligation]:
     """Judge the densities at a sample that is squashed once, by what else becomes of it."""
-    rule, found = DensityOfSquashedSample.name, list(densities(flow, squashing.raw, squashing.sample))
+    found = list(densities(flow, squashing.raw, squashing.sample))
     skip = {squashing.op, *found}
     corrected = uses(flow, squashing.action).logarithms or uses(flow, squashing.raw, skip).logarithms
     kept = any(value in flow.leaving and not list(outside(flow, value)) for value in squashing.raw)
     used = reached(flow, squashing.action)
     for density in found:
         if corrected:
-            reason = f"the logarithm on line {corrected[0].span.line} accounts for the squashing"
-            yield proved(rule, density.span, reason)
+            yield proved(density.span, f"the logarithm on line {corrected[0].span.line} accounts for the squashing")
         elif kept or is_used_raw(flow, squashing, skip):
-            yield unknown(rule, density.span, "the sample is used before `tanh` too, and its density may be meant")
+            yield unknown(density.span, "the sample is used before `tanh` too, and its density may be meant")
         elif meets(flow, density, used):
             yield _uncorrected(density, squashing.op)
 
 
 def _at_squashed(density: Op, squash: Op) -> Obligation:
     return Obligation(
-        DensityOfSquashedSample.name,
         density.span,
         message="the normal density is evaluated at the squashed sample",
         current="the distribution is that of the value before `tanh`, so this is the probability of another action",
@@ -105,7 +103,6 @@ def _at_squashed(density: Op, squash: Op) -> Obligation:
 
 def _uncorrected(density: Op, squash: Op) -> Obligation:
     return Obligation(
-        DensityOfSquashedSample.name,
         density.span,
         message="this log-probability is that of the sample before `tanh`, but the squashed one is used with it",
         current="squashing changes the density, and nothing accounts for it",

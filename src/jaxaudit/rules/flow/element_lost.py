@@ -59,13 +59,10 @@ class ElementLost(Rule):
 
 def _judge(op: Op) -> Obligation:
     if not op.problem:
-        return proved(ElementLost.name, op.span, f"what the loop takes from `{op.label}` is read as well")
+        return proved(op.span, f"what the loop takes from `{op.label}` is read as well")
     if op.problem == "open":
-        return unknown(
-            ElementLost.name, op.span, f"whether anything reads what the loop takes from `{op.label}` is open"
-        )
+        return unknown(op.span, f"whether anything reads what the loop takes from `{op.label}` is open")
     return Obligation(
-        ElementLost.name,
         op.span,
         severity=Severity.ERROR if op.problem == "lost" else Severity.WARNING,
         message=f"each turn takes an element of `{op.label}` that nobody reads, and the body takes others",

@@ -65,7 +65,7 @@ class FieldPutBack(Rule):
                     yield _finding(op, field, newer)
             for field, value in (op.replaced or {}).items():
                 if isinstance(value, Value) and versions.of(value) is not None:
-                    yield proved(self.name, op.span, f"the copy is given the newer `{field}`")
+                    yield proved(op.span, f"the copy is given the newer `{field}`")
 
 
 def _newer_record(op: Op, had: tuple[Value, ...], copies: list[Op], flow: Flow) -> Op | None:
@@ -82,7 +82,6 @@ def _newer_leaf(op: Op, had: tuple[Value, ...], versions: Versions, flow: Flow) 
 
 def _finding(op: Op, field: str, newer: Op) -> Obligation:
     return Obligation(
-        FieldPutBack.name,
         op.span,
         message=f"`{field}` is put back as it was, though a newer version of it was made",
         current=f"`{op.method}` is given the old `{field}` again, so the newer one is not kept",

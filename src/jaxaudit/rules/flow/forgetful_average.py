@@ -163,7 +163,6 @@ def _finding(blend: Blend, flow: Flow) -> Obligation:
     place = put if put.name not in LOOPS else blend.op
     share = f"{blend.weight:g}"
     return Obligation(
-        ForgetfulAverage.name,
         place.span,
         message=f"a moving average keeps {share} of itself in each step: it is a copy of what it should follow",
         current=f"the value that is replaced has the weight {share}, and the new one the rest",
@@ -175,4 +174,4 @@ def _finding(blend: Blend, flow: Flow) -> Obligation:
 
 def _keeps_most(blend: Blend) -> Obligation:
     share = f"{1 - blend.weight:g}"
-    return proved(ForgetfulAverage.name, blend.op.span, f"what is replaced keeps {share} of itself")
+    return proved(blend.op.span, f"what is replaced keeps {share} of itself")

@@ -117,9 +117,9 @@ class IgnoredArgument(Rule):
                 continue
             if lost := replaced.get(region.span):
                 reason = f"`{region.label}` binds `{lost}` again before anything reads what it is given"
-                yield unknown(self.name, region.span, reason)
+                yield unknown(region.span, reason)
             else:
-                yield proved(self.name, region.span, f"`{region.label}` reads all its parameters")
+                yield proved(region.span, f"`{region.label}` reads all its parameters")
 
 
 def _is_note(op: Op) -> bool:
@@ -213,7 +213,6 @@ def _never_read(note: Op, holder: Op, flow: Flow) -> Obligation:
     given = [] if value not in holder.regions[0].params else list(given_as(holder, holder.regions[0], value))
     wanted = note.is_chosen and _is_sure(note, holder, flow) and all(_is_data(flow, one) for one in given)
     return Obligation(
-        IgnoredArgument.name,
         note.span,
         severity=Severity.ERROR if zero or wanted else Severity.WARNING,
         message=f"`{function}` never reads its parameter `{name}`" + (", so its gradient is zero" if zero else ""),
@@ -228,7 +227,6 @@ def _never_read(note: Op, holder: Op, flow: Flow) -> Obligation:
 def _idle(note: Op, call: Op, *, sure: bool) -> Obligation:
     name, function = note.label, note.qualified
     return Obligation(
-        IgnoredArgument.name,
         note.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{function}` is given data for `{name}` and never reads it",
@@ -244,7 +242,6 @@ def _left(unread: Unread) -> Obligation:
     name, params = unread.note.label, ", ".join(f"`{one.name}`" for one in unread.params)
     does = "do" if len(unread.params) > 1 else "does"
     return Obligation(
-        IgnoredArgument.name,
         unread.note.span,
         message=f"nothing reads `{name}`, and {params} of this function {does} nothing else",
         current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
@@ -256,7 +253,6 @@ def _left(unread: Unread) -> Obligation:
 def _computed_for_nothing(wasted: Wasted) -> Obligation:
     name, scan = named(wasted.value, "this"), wasted.reader
     return Obligation(
-        IgnoredArgument.name,
         wasted.made.span,
         message=f"{name} is computed for nothing: the body of the scan on line {scan.span.line} never reads it",
         current="it goes into that function alone, and nothing there depends on it",

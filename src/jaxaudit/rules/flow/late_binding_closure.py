@@ -80,11 +80,10 @@ class LateBindingClosure(Rule):
 
 def _judge(op: Op) -> Obligation:
     if not op.problem:
-        return proved(LateBindingClosure.name, op.span, "it is only called, in the turn that makes it")
+        return proved(op.span, "it is only called, in the turn that makes it")
     if op.problem == "handed":
-        return unknown(LateBindingClosure.name, op.span, "whether what it is handed to keeps it is not known")
+        return unknown(op.span, "whether what it is handed to keeps it is not known")
     return Obligation(
-        LateBindingClosure.name,
         op.span,
         message=f"this function is kept for later, and then reads the last `{op.label}` of the loop",
         current=f"`{op.label}` is looked up when the function is called, after the loop has bound it again",

@@ -70,8 +70,7 @@ class LogitsAsLogProbabilities(Rule):
                 meaning = None if score is None else meanings.of(score.value)
                 maker = None if score is None else flow.maker(whole_of(flow, score.value))
                 if meaning is not None and meaning.kind is Kind.LOG_PROBABILITIES:
-                    reason = "the entries that are chosen here are log-probabilities"
-                    yield proved(self.name, gradient.span_of(found.node), reason)
+                    yield proved(gradient.span_of(found.node), "the entries that are chosen here are log-probabilities")
                 elif maker is not None and maker.span in logits:
                     if meaning is None or meaning.kind is not Kind.PROBABILITIES:
                         yield _finding(gradient.span_of(found.node), logits[maker.span])
@@ -199,7 +198,6 @@ def _depends(top: Node, target: Node) -> bool:
 
 def _finding(span: Span, taker: Op) -> Obligation:
     return Obligation(
-        LogitsAsLogProbabilities.name,
         span,
         message="the logits of chosen actions are taken for log-probabilities",
         current="nothing normalises them, so the loss falls without end as all logits grow",

@@ -86,22 +86,20 @@ class LoopEndsInFirstTurn(Rule):
 
 
 def _judge(op: Op, facts: Facts) -> Obligation:
-    rule = LoopEndsInFirstTurn.name
     if not op.left_at_once:
-        return proved(rule, op.span, "there is a way to the next turn")
+        return proved(op.span, "there is a way to the next turn")
     flow, places = facts.flow, facts.places
     carried = [one.param for one in Loop(op).carried]
     found = reached(flow, carried).difference(carried)
     made = {value for value in found if places.within(places.region_of_value(value), op.regions[-1])}
     if not made:
-        return unknown(rule, op.span, "the loop is left in its first turn, and may be there for the first element")
+        return unknown(op.span, "the loop is left in its first turn, and may be there for the first element")
     readers = {reader for value in made for reader in flow.readers.get(value, ()) if reader.name == "py.return"}
     home = places.function_of(op)
     inside = [one for one in readers if places.within(places.region_of[one], op.regions[-1])]
     returned = any(places.function_of(one) is home for one in inside)
     certain = returned and op.name == "py.loop" and not _goes_on(op, facts)
     return Obligation(
-        rule,
         op.span,
         severity=Severity.ERROR if certain else Severity.WARNING,
         message=f"this loop is always left in its first turn, by {'`return`' if returned else '`break`'}",

@@ -111,15 +111,14 @@ class LostOption(Rule):
             yield from (_taken(span, call.callee, one) for one in call.options)
         for cls in (one for one in program.members if one.kept):
             if cls.open:
-                yield unknown(self.name, cls.span, f"not all that reads `{cls.name}` is in sight: {cls.open}")
+                yield unknown(cls.span, f"not all that reads `{cls.name}` is in sight: {cls.open}")
             elif not cls.unread and not cls.rebuilt and not cls.unsure:
-                yield proved(self.name, cls.span, f"no argument of `{cls.name}` is kept unread or left out of a copy")
+                yield proved(cls.span, f"no argument of `{cls.name}` is kept unread or left out of a copy")
             for one in () if cls.open else cls.unsure:
                 reason = f"whether `{one.name}` has an effect depends on who uses objects of `{cls.name}`"
-                yield unknown(self.name, one.span, reason)
+                yield unknown(one.span, reason)
             for one in cls.unread:
                 yield Obligation(
-                    self.name,
                     one.span,
                     severity=Severity.WARNING,
                     message=f"the argument `{one.name}` of `{cls.name}` has no effect: nothing reads it from here",
@@ -130,7 +129,6 @@ class LostOption(Rule):
                 )
             for left in cls.rebuilt:
                 yield Obligation(
-                    self.name,
                     left.span,
                     severity=Severity.WARNING,
                     message=f"`{left.method}` makes another `{cls.name}` and leaves out `{left.name}`",
@@ -144,14 +142,12 @@ class LostOption(Rule):
 def _taken(span: Span, callee: str, one: Option) -> Obligation:
     """Judge a keyword that a function takes by `**` alone."""
     if one.read:
-        return proved(LostOption.name, span, f"`{callee}` reads `{one.name}` from what `**` takes")
+        return proved(span, f"`{callee}` reads `{one.name}` from what `**` takes")
     if not one.others and not one.meant_for:
-        reason = f"`{callee}` takes `{one.name}` by `**` and reads nothing of that: it may not be wanted"
-        return unknown(LostOption.name, span, reason)
+        return unknown(span, f"`{callee}` takes `{one.name}` by `**` and reads nothing of that: it may not be wanted")
     to = f" or hands it to `{one.meant_for}`" if one.meant_for else ""
     known = ", ".join(f"`{name}`" for name in one.others)
     return Obligation(
-        LostOption.name,
         span,
         severity=Severity.WARNING,
         message=f"`{callee}` takes `{one.name}` by `**`, and never reads it{to}",

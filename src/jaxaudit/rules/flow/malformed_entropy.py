@@ -70,7 +70,7 @@ def _judge(total: Op, product: Op, weight: Value, term: Value, meanings: Meaning
     if _is_own_softmax(weight, term, meanings) and _is_negated(total, term, meanings):
         return _of_scores(product, term)
     if meaning is not None and meaning.kind is Kind.PROBABILITIES and _is_logarithm(term, meanings):
-        return proved(MalformedEntropy.name, product.span, "log-probabilities are weighted by probabilities")
+        return proved(product.span, "log-probabilities are weighted by probabilities")
     return None
 
 
@@ -119,7 +119,6 @@ def _readers(op: Op, meanings: Meanings) -> list[Op]:
 
 def _weighted_by_logarithms(product: Op, found: Meaning) -> Obligation:
     return Obligation(
-        MalformedEntropy.name,
         product.span,
         message="log-probabilities are weighted by log-probabilities, where probabilities are meant",
         current="the sum over all outcomes has logarithms for weights: it is no entropy and no divergence",
@@ -132,7 +131,6 @@ def _weighted_by_logarithms(product: Op, found: Meaning) -> Obligation:
 def _of_scores(product: Op, term: Value) -> Obligation:
     name = named(term, "the scores")
     return Obligation(
-        MalformedEntropy.name,
         product.span,
         message=f"{name} are weighted by their own probabilities, where log-probabilities are meant",
         current=f"{name} are not normalised, so the sum is no entropy: a constant added to them changes it",

@@ -92,11 +92,9 @@ def _judge_scores(taker: Taker, meanings: Meanings) -> Obligation | None:
     """Judge what no op has given a meaning."""
     made = meanings.flow.maker(taker.value)
     if made is None or made.name in ("py.unknown", "py.call_unknown", "py.attr", "py.item", "py.global"):
-        reason = f"what `{taker.by}` is given here comes from code that was not followed"
-        return unknown(MeaningMismatch.name, taker.op.span, reason)
+        return unknown(taker.op.span, f"what `{taker.by}` is given here comes from code that was not followed")
     if made.name in ("array.dot", "array.convolve") or made.function in ARITHMETIC:
-        reason = f"`{taker.by}` is given scores that nothing has normalised before"
-        return proved(MeaningMismatch.name, taker.op.span, reason)
+        return proved(taker.op.span, f"`{taker.by}` is given scores that nothing has normalised before")
     return None
 
 
@@ -143,7 +141,7 @@ def _judge_inverse(op: Op, found: Meaning | None) -> Obligation | None:
 
 def _fits(taker: Taker, found: Meaning) -> Obligation:
     reason = f"`{taker.by}` is given {found.kind.value} (line {found.made.span.line}), which it takes"
-    return proved(MeaningMismatch.name, taker.op.span, reason)
+    return proved(taker.op.span, reason)
 
 
 def _finding(taker: Taker, found: Meaning, why: str, *, sure: bool = True) -> Obligation:
@@ -152,7 +150,6 @@ def _finding(taker: Taker, found: Meaning, why: str, *, sure: bool = True) -> Ob
     if taker.by == "categorical":
         suggestion = "give it the logits, or the logarithm of the probabilities"
     return Obligation(
-        MeaningMismatch.name,
         taker.op.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{taker.by}` takes {wanted}, but {name} holds {found.kind.value}",

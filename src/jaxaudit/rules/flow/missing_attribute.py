@@ -88,20 +88,18 @@ class MissingAttribute(Rule):
         """List every class, and every attribute of its own that nothing gives it."""
         for cls in (one for one in program.members if one.count):
             if cls.open:
-                yield unknown(self.name, cls.span, f"not all attributes of `{cls.name}` are in sight: {cls.open}")
+                yield unknown(cls.span, f"not all attributes of `{cls.name}` are in sight: {cls.open}")
                 continue
             if not cls.missing and not cls.foreign:
-                proof = f"each attribute that methods of `{cls.name}` read is set by its classes"
-                yield proved(self.name, cls.span, proof)
+                yield proved(cls.span, f"each attribute that methods of `{cls.name}` read is set by its classes")
             yield from (_finding(cls, one) for one in cls.missing)
             for one in cls.foreign:
                 reason = f"`{one.name}` is set, but not by `{cls.name}` or its bases: whether it is there is not known"
-                yield unknown(self.name, one.span, reason)
+                yield unknown(one.span, reason)
 
 
 def _finding(cls: ClassMembers, one: Place) -> Obligation:
     return Obligation(
-        MissingAttribute.name,
         one.span,
         message=f"objects of `{cls.name}` have no attribute `{one.name}`: nothing sets it",
         current="this raises an `AttributeError`",

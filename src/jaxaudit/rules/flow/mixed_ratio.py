@@ -57,12 +57,11 @@ class MixedRatio(Rule):
             if plain and logarithms:
                 yield _mixed(difference, plain[0])
             elif len(logarithms) == 2:
-                yield proved(self.name, difference.span, "both sides of the ratio are log-probabilities")
+                yield proved(difference.span, "both sides of the ratio are log-probabilities")
 
 
 def _mixed(difference: Op, plain: Meaning) -> Obligation:
     return Obligation(
-        MixedRatio.name,
         difference.span,
         message="probabilities are subtracted from log-probabilities, or the other way round, in a ratio",
         current="the exponential of this difference is no ratio of probabilities",

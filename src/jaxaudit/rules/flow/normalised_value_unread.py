@@ -70,7 +70,7 @@ class NormalisedValueUnread(Rule):
         for op in program.mapping("divide"):
             value = op.result
             if value.name and flow.is_read(value) and _is_normalised(value, meanings):
-                yield proved(self.name, op.span, f"the normalised `{value.name}` is read")
+                yield proved(op.span, f"the normalised `{value.name}` is read")
 
 
 def _is_normalised(value: Value, meanings: Meanings) -> bool:
@@ -126,7 +126,6 @@ def _scaled(value: Value, flow: Flow) -> Value | None:
 def _finding(note: Op, variable: str, read: Span, *, sure: bool) -> Obligation:
     name = note.label
     return Obligation(
-        NormalisedValueUnread.name,
         read,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"raw `{variable}` is read here, though it was normalised as `{name}`, which nothing reads",

@@ -78,8 +78,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
             if found is None or not found.shared:
                 continue
             if not found.partings:
-                reason = "both are computed from the very values that were stored"
-                yield proved(RecomputedFromOtherForm.name, op.span, reason)
+                yield proved(op.span, "both are computed from the very values that were stored")
             elif len(found.partings) == 1 and _is_related(found.partings[0], flow):
                 yield _finding(op, found.partings[0])
 
@@ -94,7 +93,6 @@ def _finding(op: Op, parting: Parting) -> Obligation:
     then = f"`{parting.then.name}`" if parting.then.name else "another form of it"
     now = f"`{parting.now.name}`" if parting.now.name else "the stored value"
     return Obligation(
-        RecomputedFromOtherForm.name,
         op.span,
         message=f"this was first computed from {then}, but is computed again from {now}",
         current=f"{now} is what was stored, while the stored result was computed from {then}",

@@ -126,7 +126,7 @@ class ResultDiscarded(Rule):
         yield from (one for op in program.named("py.drop") for one in _dropped(op, facts))
         for op in updates_in(program):
             if not op.is_derived:
-                yield proved(self.name, op.span, f"the result of `{called(op)}` is not dropped where it is made")
+                yield proved(op.span, f"the result of `{called(op)}` is not dropped where it is made")
 
 
 def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
@@ -144,11 +144,11 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
     ):
         return
     if note.guarded:
-        yield unknown(ResultDiscarded.name, op.span, "it stands where an exception is expected")
+        yield unknown(op.span, "it stands where an exception is expected")
     elif _is_tried(op) and not _goes_on(op, facts):
-        yield unknown(ResultDiscarded.name, op.span, "nothing goes on from the old value either: it may be a trial")
+        yield unknown(op.span, "nothing goes on from the old value either: it may be a trial")
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
-        yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
+        yield unknown(op.span, "the mapped function may be there for its effects")
     else:
         timed = op.name == "tree.other" or (op.name in _TIMED and not _is_array_method(op))
         # Outside of compiled code a check raises, whether its result is kept or not.
@@ -237,7 +237,6 @@ def _is_on_jax_array(op: Op, facts: Facts) -> bool:
 def _not_returned(op: Op) -> Obligation:
     name = called(op)
     return Obligation(
-        ResultDiscarded.name,
         op.span,
         severity=Severity.ERROR if is_pure(op) and not op.regions else Severity.WARNING,
         message=f"the result of `{name}` is dropped at the end of a branch, while another branch returns one",
@@ -250,7 +249,6 @@ def _not_returned(op: Op) -> Obligation:
 def _finding(op: Op, *, sure: bool) -> Obligation:
     name = called(op)
     return Obligation(
-        ResultDiscarded.name,
         op.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"the result of `{name}` is dropped, so this statement does nothing",

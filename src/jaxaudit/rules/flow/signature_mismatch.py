@@ -103,20 +103,19 @@ class SignatureMismatch(Rule):
                 yield _unrefused(span, call)
         if program.front_end != "source":
             for op in program.named("py.call"):
-                yield proved(self.name, op.span, f"`{op.function}` was called with this when it was traced")
+                yield proved(op.span, f"`{op.function}` was called with this when it was traced")
 
 
 def _unrefused(span: Span, call: CallFit) -> Obligation:
     if call.open:
-        return unknown(SignatureMismatch.name, span, f"whether `{call.callee}` takes this is not known: {call.open}")
-    return proved(SignatureMismatch.name, span, f"what `{call.callee}` is given here fits its parameters")
+        return unknown(span, f"whether `{call.callee}` takes this is not known: {call.open}")
+    return proved(span, f"what `{call.callee}` is given here fits its parameters")
 
 
 def _finding(op: Op) -> Obligation:
     if op.guarded:
-        return unknown(SignatureMismatch.name, op.span, f"`{op.callee}` {op.reason}, but may not be what is called")
+        return unknown(op.span, f"`{op.callee}` {op.reason}, but may not be what is called")
     return Obligation(
-        SignatureMismatch.name,
         op.span,
         message=f"`{op.callee}` {op.reason}",
         current="this call raises a `TypeError`",

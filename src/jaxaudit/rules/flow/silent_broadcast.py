@@ -90,13 +90,13 @@ class SilentBroadcast(Rule):
         """List every meeting of two arrays, element by element."""
         axes, shapes = axes_facts(facts), facts.get(Shapes)
         found = [(one.meeting.op, _finding(one)) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
-        found += columns_met(self.name, facts.flow, shapes)
-        found += met_themselves(self.name, program, facts.flow, shapes)
+        found += columns_met(facts.flow, shapes)
+        found += met_themselves(program, facts.flow, shapes)
         agreed = {op: why for op, meeting in axes.agreed.items() if (why := _agreed(meeting))}
         yield from (one for _, one in found)
         judged = {*(op for op, _ in found), *agreed}
-        yield from (proved(self.name, op.span, why) for op, why in agreed.items())
-        yield from lined_up(self.name, program, shapes, judged)
+        yield from (proved(op.span, why) for op, why in agreed.items())
+        yield from lined_up(program, shapes, judged)
 
 
 def _agreed(meeting: Meeting) -> str:
@@ -118,7 +118,6 @@ def _finding(conflict: Conflict) -> Obligation:
     low, high = sorted(sides, key=lambda side: len(side.dims))
     here, there = axis_of(low.dim), axis_of(high.dim)
     return violated(
-        SilentBroadcast.name,
         conflict,
         f"{name_of(low.value)}, one for each `{here}`, is broadcast along `{there}`",
         f"`{here}` of {name_of(low.value)} meets `{here}` of {name_of(high.value)} {shape_of(high.dims)}",

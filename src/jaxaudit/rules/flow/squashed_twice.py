@@ -67,7 +67,7 @@ class SquashedTwice(Rule):
         for one in squashings(facts):
             again = next((op for value in one.action for op in readers(flow, value) if is_tanh(op)), None)
             if again is None:
-                yield proved(self.name, one.op.span, "the sample is squashed here and nowhere else")
+                yield proved(one.op.span, "the sample is squashed here and nowhere else")
             else:
                 judged.add(again)
                 yield _twice(again, Step(one.op.span, "the sample is squashed here"), Severity.ERROR)
@@ -84,7 +84,6 @@ def _is_same(op: Op, found: Meaning) -> bool:
 
 def _twice(op: Op, first: Step, severity: Severity) -> Obligation:
     return Obligation(
-        SquashedTwice.name,
         op.span,
         severity=severity,
         message=f"the value is squashed by `{op.function}` a second time",

@@ -146,19 +146,17 @@ def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
     name = named(value if old is None else old, "the value")
     becomes = facts.get(Uses).becomes(value)
     if not becomes & EFFECTS:
-        reason = f"no effect of the newer version of {name} that `{called(made)}` makes is known"
-        return unknown(StaleValue.name, made.span, reason)
+        return unknown(made.span, f"no effect of the newer version of {name} that `{called(made)}` makes is known")
     found = [one for before in version.old for one in goes_on(facts.flow, before, made)]
     instead = _handed_instead(facts.get(Uses).of(value), found)
     if instead is not None and version.plain and _renewed(made):
         return _left_behind(made, name, instead)
     if instead is not None:
-        reason = f"both {name} and its newer version are used on: which of them is meant is not known"
-        return unknown(StaleValue.name, made.span, reason)
+        return unknown(made.span, f"both {name} and its newer version are used on: which of them is meant is not known")
     if len(_succeeded(made, facts.get(Versions))) < len(_renewed(made)):
         reason = f"`{called(made)}` gives more than the newer version of {name}: what becomes of it is not known"
-        return unknown(StaleValue.name, made.span, reason)
-    return proved(StaleValue.name, made.span, f"the newer version of {name} that `{called(made)}` makes is used")
+        return unknown(made.span, reason)
+    return proved(made.span, f"the newer version of {name} that `{called(made)}` makes is used")
 
 
 def _handed_instead(newer: Use, old: Sequence[GoesOn]) -> Span | None:
@@ -186,7 +184,6 @@ def _succeeded(made: Op, versions: Versions) -> set[frozenset[Value]]:
 
 def _left_behind(made: Op, name: str, instead: Span) -> Obligation:
     return Obligation(
-        StaleValue.name,
         made.span,
         severity=Severity.WARNING,
         message=f"the newer {name} is only looked at, and the old one is handed on, on line {instead.line}",
@@ -219,7 +216,6 @@ def _overwritten(program: Program, facts: Facts) -> Iterator[tuple[Op, Value, Op
 def _started_over(note: Op, old: Value, step: Op) -> Obligation:
     before = named(old, "the value before")
     return Obligation(
-        StaleValue.name,
         note.span,
         message=f"`{note.label}` starts again from {before}, and what `{called(step)}` made of it is lost here",
         current=f"`{called(step)}` gave a newer {before} in `{note.label}`, which is bound again before it is read",
@@ -234,11 +230,10 @@ def _finding(lost: Lost, surely: bool | None) -> Obligation:
     subject = "the result here, the" if lost.label == "_" else f"`{lost.label}`, the"
     if surely is None:
         reason = f"{subject} newer `{variable}`, is not read, and the old one is used on: it may not be wanted"
-        return unknown(StaleValue.name, lost.span, reason)
+        return unknown(lost.span, reason)
     read = next((one.at for one in lost.ways if one.way in (Way.READ, Way.RETURNED)), lost.ways[0].at)
     when = "in the next turn" if lost.next_turn else f"on line {read.line}"
     return Obligation(
-        StaleValue.name,
         lost.span,
         severity=Severity.ERROR if surely else Severity.WARNING,
         message=f"{subject} newer `{variable}`, is never read; the old one is used {when}",

@@ -95,11 +95,10 @@ def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
     wrong = exchanged(op, flow)
     if wrong is None:
         if derivative(flow, op.arguments.get("updates")) is not None:
-            yield proved(SwappedArguments.name, op.span, "what `update` takes first are gradients")
+            yield proved(op.span, "what `update` takes first are gradients")
         return
     what, where = wrong
     yield Obligation(
-        SwappedArguments.name,
         op.span,
         message=f"{what} stand where `update` takes {where}",
         current="the optimizer takes one tree for another: it raises, or makes its step of the wrong numbers",
@@ -111,15 +110,13 @@ def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
 def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
     pair = _crossed(op)
     if pair is None:
-        return proved(SwappedArguments.name, op.span, f"no two arguments of `{op.qualified}` cross")
+        return proved(op.span, f"no two arguments of `{op.qualified}` cross")
     if any(_crossed(other) is None for other in beside):
-        reason = f"`{op.qualified}` is called in both orders here"
-        return proved(SwappedArguments.name, op.span, reason)
+        return proved(op.span, f"`{op.qualified}` is called in both orders here")
     first, second = pair
     turned = isinstance(op.own, tuple) and {first, second} <= set(op.own)
     doubtful = turned or len(beside) > 1
     return Obligation(
-        SwappedArguments.name,
         op.span,
         severity=Severity.WARNING if doubtful else Severity.ERROR,
         message=f"`{first}` and `{second}` are swapped in the call of `{op.qualified}`",

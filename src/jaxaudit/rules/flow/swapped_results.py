@@ -104,8 +104,8 @@ def _judge(note: Op, facts: Facts) -> Obligation:
         return _finding(note, names[new], names[old], facts, taken[new][0] if taken[new] else None, severity)
     given = [at for at, old in enumerate(note.had or ()) if old]
     if given and all(_keeps(note, at, facts.get(Versions)) for at in given):
-        return proved(SwappedResults.name, note.span, "each variable that the call was given takes its own successor")
-    return unknown(SwappedResults.name, note.span, "what each result of the call is for is not known")
+        return proved(note.span, "each variable that the call was given takes its own successor")
+    return unknown(note.span, "what each result of the call is for is not known")
 
 
 def _call(note: Op, flow: Flow) -> Op | None:
@@ -176,7 +176,6 @@ def _finding(note: Op, taken: str, meant: str, facts: Facts, value: Value | None
     inner = None if value is None else _inside(value, facts.flow)
     what = f"the next `{meant}`"
     return Obligation(
-        SwappedResults.name,
         note.span,
         severity=severity,
         message=f"`{taken}` takes {what}, and `{meant}` takes another result",
@@ -189,7 +188,6 @@ def _finding(note: Op, taken: str, meant: str, facts: Facts, value: Value | None
 
 def _whole(note: Op, name: str) -> Obligation:
     return Obligation(
-        SwappedResults.name,
         note.span,
         severity=Severity.WARNING,
         message=f"`{name}` was one part of what the call was given, and now holds all of them in a tuple",

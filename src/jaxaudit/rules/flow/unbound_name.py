@@ -134,7 +134,7 @@ class UnboundName(Rule):
         """List every scope whose names all have values, and every name of the others that may have none."""
         for scope in program.reads:
             if scope.count and not scope.unbound:
-                yield proved(self.name, scope.span, f"each of the {scope.count} names read in `{scope.label}` is bound")
+                yield proved(scope.span, f"each of the {scope.count} names read in `{scope.label}` is bound")
             for reads in _by_name(scope):
                 yield _judged(scope, reads)
 
@@ -150,10 +150,9 @@ def _by_name(scope: ScopeReads) -> Iterator[list[Unbound]]:
 def _judged(scope: ScopeReads, reads: list[Unbound]) -> Obligation:
     first, *others = reads
     if first.sure is Sure.OPEN:
-        return unknown(UnboundName.name, first.span, f"`{first.name}` may have no value here: {first.why}")
+        return unknown(first.span, f"`{first.name}` may have no value here: {first.why}")
     steps = [] if first.cause is None else [Step(first.cause, f"this decides whether `{first.name}` has a value")]
     return Obligation(
-        UnboundName.name,
         first.span,
         severity=Severity.ERROR if first.sure is Sure.CERTAIN else Severity.WARNING,
         message=f"`{first.name}` has no value here: {first.why}"

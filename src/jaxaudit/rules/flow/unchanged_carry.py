@@ -79,7 +79,7 @@ class UnchangedCarry(Rule):
             loop = Loop.of(op)
             for param, following in loop.successors if loop is not None else ():
                 if param.name and following is not param:
-                    yield proved(self.name, op.span, f"each turn hands a new `{param.name}` on")
+                    yield proved(op.span, f"each turn hands a new `{param.name}` on")
 
 
 def _judge(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -112,7 +112,6 @@ def _is_alike(first: ShapeFact, second: ShapeFact) -> bool:
 def _finding(note: Op, made: Op, param: Value) -> Obligation:
     name = note.label
     return Obligation(
-        UnchangedCarry.name,
         note.span,
         message=f"`{name}` is never read, and the loop's own `{param.name}` goes into the next turn unchanged",
         current=f"`{called(made)}` gives `{name}` in each turn, and every turn starts from the first `{param.name}`",

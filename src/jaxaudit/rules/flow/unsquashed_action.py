@@ -64,7 +64,7 @@ class UnsquashedAction(Rule):
         for one in squashings(facts):
             taker = _taken_raw(one, facts.flow) if one.alone else None
             if taker is None:
-                yield proved(self.name, one.op.span, "the sample is squashed before it is handed on")
+                yield proved(one.op.span, "the sample is squashed before it is handed on")
             else:
                 yield _finding(taker, one.op)
 
@@ -125,7 +125,6 @@ def _bodies(facts: Facts) -> dict[tuple[str, Span], list[Region]]:
 
 def _finding(taker: Op, squash: Op) -> Obligation:
     return Obligation(
-        UnsquashedAction.name,
         taker.span,
         message="the raw sample is handed on, though it is squashed elsewhere",
         current="the action leaves the bounds that `tanh` is there to keep",

@@ -106,13 +106,13 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     if op.name != "py.unread":
         for value in op.results:
             if value.name and flow.is_read(value) and (what := _kind(value, flow, shapes)):
-                yield proved(UnusedMask.name, op.span, f"`{value.name}`, {what}, is used")
+                yield proved(op.span, f"`{value.name}`, {what}, is used")
         return
     value = noted(op)
     if value is not None and op.kind == "variable":
         what = _kind(value, flow, shapes)
         if what == _SUBKEY and op.renews:
-            yield proved(UnusedMask.name, op.span, f"`{op.label}` is renewed for whoever comes next")
+            yield proved(op.span, f"`{op.label}` is renewed for whoever comes next")
         elif what and not op.label.startswith("_"):
             masks = what == _MASK
             missed = (reduced_without(op, value, flow, shapes) or _part_applied(op, value, flow)) if masks else None
@@ -160,7 +160,6 @@ def _is_given_masks(note: Op, param: Value, flow: Flow, shapes: Shapes) -> bool:
 def _half(quotient: Op, mask: Value, total: Op) -> Obligation:
     name = named(mask, "the mask")
     return Obligation(
-        UnusedMask.name,
         total.span,
         message=f"everything is summed here, and divided by the count of {name} alone",
         current=f"what {name} leaves out is in the sum, and not in the count",
@@ -174,7 +173,6 @@ def _unused(note: Op, what: str, missed: Op | None) -> Obligation:
     name = note.label
     steps = () if missed is None else (Step(missed.span, "everything counts here, whatever the mask says"),)
     return Obligation(
-        UnusedMask.name,
         note.span,
         severity=Severity.WARNING if missed is None else Severity.ERROR,
         message=f"`{name}`, {what}, is never used",

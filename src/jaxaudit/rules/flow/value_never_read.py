@@ -113,14 +113,12 @@ class ValueNeverRead(Rule):
             matters = [one for one in dead if one.made in terms or _matters(one, scope, arrays)]
             lost = [one for one in matters if not is_unwanted(one.name) and one.span not in told]
             if dead and not lost and not any(one.span in told for one in dead):
-                reason = f"whether `{dead[0].name}`, which nothing reads, is wanted is not known"
-                yield unknown(self.name, dead[0].span, reason)
+                yield unknown(dead[0].span, f"whether `{dead[0].name}`, which nothing reads, is wanted is not known")
             elif not dead and scope.unsure:
                 reason = f"which value of `{scope.unsure}` the functions inside `{scope.label}` read is not known"
-                yield unknown(self.name, scope.span, reason)
+                yield unknown(scope.span, reason)
             elif not dead and scope.bound:
-                proof = f"each of the {scope.bound} values bound in `{scope.label}` is read"
-                yield proved(self.name, scope.span, proof)
+                yield proved(scope.span, f"each of the {scope.bound} values bound in `{scope.label}` is read")
             yield from (_term(one, terms[one.made]) if one.made in terms else _finding(one) for one in lost)
 
 
@@ -197,7 +195,6 @@ def _finding(one: Dead) -> Obligation:
     steps = [] if again is None else [Step(again, f"`{one.name}` is bound again here")]
     steps += [Step(span, f"`{name}`, which it was made of, is read here") for name, span in instead]
     return Obligation(
-        ValueNeverRead.name,
         one.span,
         severity=Severity.WARNING,
         message=f"`{one.name}` is computed here for nothing: {lost}",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, by_hand, made_as, own_results
 from jaxaudit.rules.gradients._shared.updates import updates_in
 from jaxaudit.spans import Span
@@ -139,8 +139,7 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
             reader = next(iter(facts.flow.readers.get(op.results[at], ())), update.op)
             yield _not_gradients(reader.span, op, _own(op, update.roles == {"auxiliary"}))
         elif "gradient" in update.roles:
-            reason = "the optimizer is given gradients, and not what stands beside them"
-            yield Obligation(AuxMishandled.name, update.op.span, Verdict.PROVED, reason)
+            yield proved(update.op.span, "the optimizer is given gradients, and not what stands beside them")
 
 
 def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -149,8 +148,7 @@ def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
     if tree is None:
         return
     if aux is None:
-        reason = "whether there is something beside the loss is decided elsewhere"
-        yield Obligation(AuxMishandled.name, op.span, Verdict.UNKNOWN, reason)
+        yield unknown(op.span, "whether there is something beside the loss is decided elsewhere")
     elif not aux and tree.kind in ("tuple", "list", "dict", "namedtuple"):
         message = f"{name} gives a {_words(tree)}, but its gradient is taken without `has_aux=True`"
         suggestion = "pass `has_aux=True` and let the function give `(loss, rest)`"
@@ -160,9 +158,9 @@ def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
         suggestion = "give `(loss, rest)`, or leave `has_aux` out"
         yield _refused(op.span, message, "a function with `has_aux=True` gives a pair", suggestion, op)
     elif tree.kind == "value" and not _is_array(tree, flow):
-        yield Obligation(AuxMishandled.name, op.span, Verdict.UNKNOWN, f"it is not known what {name} gives")
+        yield unknown(op.span, f"it is not known what {name} gives")
     else:
-        yield Obligation(AuxMishandled.name, op.span, Verdict.PROVED, f"{name} gives what `has_aux` says")
+        yield proved(op.span, f"{name} gives what `has_aux` says")
 
 
 def _has_aux(op: Op) -> bool | None:
@@ -187,7 +185,6 @@ def _thing(tree: Tree) -> str:
 
 def _refused(span: Span, message: str, why: str, suggestion: str, op: Op) -> Obligation:
     return Obligation(
-        AuxMishandled.name,
         span,
         message=message,
         current=f"JAX raises TypeError: {why}",
@@ -258,7 +255,6 @@ def _own(op: Op, beside: bool) -> str:
 def _not_gradients(span: Span, op: Op, taken: str) -> Obligation:
     name = op.spelling.rpartition(".")[2]
     return Obligation(
-        AuxMishandled.name,
         span,
         message=f"{taken} is used as the gradients",
         current="the optimizer is given something else than the gradients of the parameters",

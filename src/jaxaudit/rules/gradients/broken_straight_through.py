@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.ops import SELECTED
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, proved
 
 _PROGRAM = """
 def sample(logits):
@@ -168,8 +168,7 @@ def _verdict(
         now = f"the forward pass gives twice {name} minus the hard value"
         yield _broken(op, "the hard value is taken away where it should be added", now)
     elif counts.forward == 0 and counts.gradient > 0:
-        reason = f"{name} cancels in the forward pass and leaves its gradient"
-        yield Obligation(BrokenStraightThrough.name, op.span, Verdict.PROVED, reason)
+        yield proved(op.span, f"{name} cancels in the forward pass and leaves its gradient")
 
 
 def _source(value: Value, parts: dict[Value, Counts], flat: FlatValues, flow: Flow) -> Value | None:
@@ -195,7 +194,6 @@ def _soft_left(op: Op, value: Value, counts: Counts, left: Value) -> Iterator[Ob
 
 def _broken(op: Op, message: str, now: str) -> Obligation:
     return Obligation(
-        BrokenStraightThrough.name,
         op.span,
         message=message,
         current=now,

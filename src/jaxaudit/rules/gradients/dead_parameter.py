@@ -10,7 +10,7 @@ from jaxaudit.analyses.gradients.algebra import strip
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Program
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import function_of, is_source, is_undecided, judged, names, unknown_reason
 from jaxaudit.rules.gradients._shared.readers import inner_path, is_read, is_read_elsewhere
 
@@ -126,7 +126,7 @@ def _is_size(gradient: Gradient, leaf: Leaf) -> bool:
 def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obligation]:
     span = gradient.op.span
     if is_undecided(gradient):
-        yield Obligation(DeadParameter.name, span, Verdict.UNKNOWN, unknown_reason(gradient))
+        yield unknown(span, unknown_reason(gradient))
         return
     mask = gradient.mask
     reached = mask.live | mask.maybe | mask.cut | mask.zero
@@ -136,9 +136,9 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
     if dead and live:
         yield _finding(gradient, dead, live, flow)
     elif (tree := _whole_tree(gradient)) is not None:
-        yield Obligation(DeadParameter.name, span, Verdict.UNKNOWN, f"the leaves of `{tree.name}` are not known")
+        yield unknown(span, f"the leaves of `{tree.name}` are not known")
     else:
-        yield Obligation(DeadParameter.name, span, Verdict.PROVED, _reason(gradient, live))
+        yield proved(span, _reason(gradient, live))
 
 
 def _whole_tree(gradient: Gradient) -> Leaf | None:
@@ -175,7 +175,6 @@ def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow)
     sure = bool(unread)
     leaves = unread or dead
     return Obligation(
-        DeadParameter.name,
         gradient.op.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"{names(leaves)} {'do' if len(leaves) > 1 else 'does'} not reach the loss: the gradient is zero",

@@ -78,7 +78,7 @@ class GradientAppliedElsewhere(Rule):
         for op in program.calling(*APPLIES):
             changed = op.arguments.get("params", op.arguments.get("model"))
             found = list(_judge(Applied(op, _updates(flow, op.arguments.get("updates")), changed), flow))
-            yield from found or [unknown(self.name, op.span, "from what gradient the updates are made is not known")]
+            yield from found or [unknown(op.span, "from what gradient the updates are made is not known")]
         for call in by_hand(program, flow):
             yield from _judge(call, flow)
 
@@ -98,16 +98,15 @@ def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
         places, own = source.differentiated or (), own_results(source)
         positions = [at - own for _, at in found]
         if not all(0 <= at < len(places) for at in positions) or not changed:
-            yield unknown(GradientAppliedElsewhere.name, span, "by what the gradient was taken is not known")
+            yield unknown(span, "by what the gradient was taken is not known")
             continue
         taken = [origin(flow, source.operands[places[at]], {}).value for at in positions]
         if set(taken) <= set(meant):
-            yield proved(GradientAppliedElsewhere.name, span, "the gradient was taken at what it is applied to")
+            yield proved(span, "the gradient was taken at what it is applied to")
         elif len(meant) == 1 and _is_computed(flow, taken[0], meant[0]):
             yield _finding(call.op, source, taken[0], meant[0])
         else:
-            reason = "whether the gradient was taken at what it is applied to is not known"
-            yield unknown(GradientAppliedElsewhere.name, span, reason)
+            yield unknown(span, "whether the gradient was taken at what it is applied to is not known")
 
 
 def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
@@ -131,7 +130,6 @@ def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
 def _finding(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:
     at, changed = named(taken, "one value"), named(meant, "another one")
     return Obligation(
-        GradientAppliedElsewhere.name,
         op.span,
         message=f"the gradient by {at} is applied to {changed}, which {at} is computed from",
         current=f"the step lacks the derivative of {at} by {changed}, so it has the wrong size",

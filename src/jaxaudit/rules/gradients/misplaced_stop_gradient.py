@@ -10,7 +10,7 @@ from jaxaudit.analyses.gradients.algebra import flowing, unstopped
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_of
 from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, is_score, twins
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import function_of, is_undecided, judged, names, unknown_reason
 
 _TD = """
@@ -124,12 +124,12 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
     found = [*_turned(gradient, terms), *_twice(gradient, terms), *_predictors(gradient, terms)]
     yield from found
     if is_undecided(gradient):
-        yield Obligation(MisplacedStopGradient.name, gradient.op.span, Verdict.UNKNOWN, unknown_reason(gradient))
+        yield unknown(gradient.op.span, unknown_reason(gradient))
     elif not (mask.live or mask.maybe):
         yield from _nothing_left(gradient)
     elif not found and _stops(gradient):
         reason = f"what `stop_gradient` leaves of {function_of(gradient)} still trains its parameters"
-        yield Obligation(MisplacedStopGradient.name, gradient.op.span, Verdict.PROVED, reason)
+        yield proved(gradient.op.span, reason)
 
 
 def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
@@ -139,7 +139,6 @@ def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
     places = {gradient.span_of(node): node for node, edge in gradient.kills(bits) if edge is Edge.CUT}
     for span in sorted(places)[:1]:
         yield Obligation(
-            MisplacedStopGradient.name,
             span,
             message=f"`stop_gradient` leaves nothing to learn: the gradient of {names(stopped)} is zero",
             current=f"every way from {names(stopped)} to the loss is stopped",
@@ -172,7 +171,6 @@ def _stop_of(node: Node) -> Node | None:
 
 def _wrong_side(gradient: Gradient, stop: Node, meeting: Node, learns: str, fixed: str) -> Obligation:
     return Obligation(
-        MisplacedStopGradient.name,
         gradient.span_of(stop),
         message=f"`stop_gradient` is on the {learns}, and gradient flows into the {fixed} instead",
         current=f"the {fixed} is moved towards the {learns}",
@@ -192,7 +190,6 @@ def _twice(gradient: Gradient, terms: Sequence[Term]) -> Iterator[Obligation]:
 def _same_side(gradient: Gradient, pair: Twins) -> Obligation:
     first, second = sorted((pair.first, pair.second), key=lambda one: gradient.span_of(one.node))
     return Obligation(
-        MisplacedStopGradient.name,
         gradient.span_of(second.node),
         message="two errors between the same two sides stop the same one of them",
         current="one side is trained twice, and the other one by neither",

@@ -21,7 +21,7 @@ from jaxaudit.analyses.gradients.targets import (
     twins,
 )
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved
 from jaxaudit.rules.gradients._shared.phrases import function_of, judged, named
 
 _TD = """
@@ -184,12 +184,11 @@ def _bootstrapped(gradient: Gradient, found: Bootstrap) -> Iterator[Obligation]:
     span = gradient.span_of(where)
     if not target.flow & prediction.flow:
         if prediction.flow:
-            yield Obligation(MissingStopGradient.name, span, Verdict.PROVED, _stopped_reason(gradient, found))
+            yield proved(span, _stopped_reason(gradient, found))
         return
     meet = Step(gradient.span_of(found.difference.node), "the prediction and its target meet here")
     intent = shown_intent(gradient, meet.span.path)
     yield Obligation(
-        MissingStopGradient.name,
         span,
         severity=Severity.WARNING if intent is None else Severity.ERROR,
         message=f"gradient flows into the bootstrapped target {named(where)} of {function_of(gradient)}",
@@ -206,7 +205,6 @@ def _trained_target(gradient: Gradient, found: Meeting) -> Obligation:
     intent = kept_apart(gradient)
     name = f" {named(found.target)}" if found.target.value.name else ""
     return Obligation(
-        MissingStopGradient.name,
         gradient.span_of(found.where),
         severity=Severity.WARNING if intent is None else Severity.ERROR,
         message=f"gradient flows into the {found.kind}{name}, which the trained network makes itself",
@@ -220,7 +218,6 @@ def _trained_target(gradient: Gradient, found: Meeting) -> Obligation:
 
 def _cancelling(gradient: Gradient, term: Difference, lost: Addend) -> Obligation:
     return Obligation(
-        MissingStopGradient.name,
         gradient.span_of(term.node),
         message=f"{named(lost.node)} is in its own target, cancels there, and gets no gradient from this error",
         current="the target is made by adding to the prediction, so the prediction drops out of the error",
@@ -247,7 +244,6 @@ def _subject(gradient: Gradient) -> Subject:
 def _weighted(gradient: Gradient, found: Advantage) -> Obligation:
     sure = is_score(found.score)
     return Obligation(
-        MissingStopGradient.name,
         gradient.span_of(found.product.node),
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"gradient flows into the weight {named(found.weight)}, and so into the value behind it",
@@ -262,7 +258,6 @@ def _paired(gradient: Gradient, found: Twins) -> Obligation:
     loose = found.first if found.first_stops == (False, False) else found.second
     other = found.second if loose is found.first else found.first
     return Obligation(
-        MissingStopGradient.name,
         gradient.span_of(loose.node),
         message="this error trains both of its sides, while its twin stops one of them",
         current="the side that the twin trains is moved by this term too",

@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved, unknown
 
 
 class NonScalarGrad(Rule):
@@ -73,7 +73,7 @@ class NonScalarGrad(Rule):
         traced = program.front_end == "jaxpr"
         for op in program.named("grad"):
             if traced:
-                yield Obligation(self.name, op.span, Verdict.PROVED, "JAX took this gradient, so it is of one number")
+                yield proved(op.span, "JAX took this gradient, so it is of one number")
             elif (loss := _loss(op)) is not None:
                 yield from (_judge(op, loss, context) for context in shapes.contexts(op) or (None,))
 
@@ -99,14 +99,13 @@ def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
     dims = None if context is None else context.of(loss).dims
     name = op.function or "the function"
     if dims is None:
-        return Obligation(NonScalarGrad.name, op.span, Verdict.UNKNOWN, f"the shape of what `{name}` gives is unknown")
+        return unknown(op.span, f"the shape of what `{name}` gives is unknown")
     if not dims:
-        return Obligation(NonScalarGrad.name, op.span, Verdict.PROVED, f"`{name}` gives one number")
+        return proved(op.span, f"`{name}` gives one number")
     if context is not None and _follows_argument(op, dims, context):
         reason = f"`{name}` gives as many numbers as it is given, and how many that are here is only annotated"
-        return Obligation(NonScalarGrad.name, op.span, Verdict.UNKNOWN, reason)
+        return unknown(op.span, reason)
     return Obligation(
-        NonScalarGrad.name,
         op.span,
         message=f"the gradient is taken of `{name}`, which gives an array of shape {shape_text(dims)}",
         current="JAX raises TypeError: gradients are defined for functions that give one number",

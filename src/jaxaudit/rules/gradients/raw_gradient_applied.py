@@ -68,15 +68,14 @@ class RawGradientApplied(Rule):
             if (source := raw(flow, call)) is not None:
                 yield _finding(call, source, stepped.get(source))
             elif any(behind(flow, call.gradients)):
-                yield proved(self.name, call.op.span, "what is applied is made of the gradient")
+                yield proved(call.op.span, "what is applied is made of the gradient")
             else:
-                yield unknown(self.name, call.op.span, "what is applied was not followed to a gradient")
+                yield unknown(call.op.span, "what is applied was not followed to a gradient")
 
 
 def _finding(call: Applied, source: Op, step: Op | None) -> Obligation:
     beside = () if step is None else (Step(step.span, "the optimizer makes updates of it here"),)
     return Obligation(
-        RawGradientApplied.name,
         call.op.span,
         severity=Severity.WARNING if step is None else Severity.ERROR,
         message="the gradient itself is added to the parameters, not the updates of an optimizer",

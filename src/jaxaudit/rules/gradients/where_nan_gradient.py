@@ -137,8 +137,8 @@ def _arms(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Ob
                 asked = None if _is_bound(use.argument, condition, ranges, flow) else condition
                 found += _masked(op, asked, use, ranges, gradients, holds=holds)
     if strange and not any(one.verdict is Verdict.VIOLATED for one in found):
-        found.append(unknown(WhereNanGradient.name, op.span, "not all that its arms are made of is known"))
-    yield from found or [proved(WhereNanGradient.name, op.span, "what it masks has a finite derivative everywhere")]
+        found.append(unknown(op.span, "not all that its arms are made of is known"))
+    yield from found or [proved(op.span, "what it masks has a finite derivative everywhere")]
 
 
 def _is_transposed(op: Op, flow: Flow) -> bool:
@@ -184,13 +184,12 @@ def _masked(
     guarded = known if condition is None else ranges.under(select, condition, use.argument, holds=holds)
     keeps_out = use.domain.guarded
     if use.domain.safe(known):
-        reason = f"{_name(use.argument)} is {range_text(known) or 'fine'} at the masked points too"
-        yield proved(WhereNanGradient.name, select.span, reason)
+        yield proved(select.span, f"{_name(use.argument)} is {range_text(known) or 'fine'} at the masked points too")
     elif keeps_out is not None and keeps_out(guarded) and not keeps_out(known):
         yield _finding(select, use, gradients)
     else:
         wanted = f"whether {_name(use.argument)} is {use.domain.wants} wherever {use.function} is taken is not known"
-        yield unknown(WhereNanGradient.name, select.span, wanted)
+        yield unknown(select.span, wanted)
 
 
 def _name(value: Value) -> str:
@@ -203,7 +202,6 @@ def _finding(select: Op, use: Use, gradients: Through) -> Obligation:
     steps = [Step(use.op.span, f"{use.function} has a finite derivative only where its argument is {use.domain.wants}")]
     steps += [Step(taken.span, "the gradient is taken here")] if taken is not None else []
     return Obligation(
-        WhereNanGradient.name,
         select.span,
         severity=Severity.WARNING if taken is None else Severity.ERROR,
         message=f"the gradient of {use.function} is NaN at the points that this `where` masks out",
@@ -219,17 +217,16 @@ def _root(op: Op, ranges: Ranges, gradients: Through) -> Iterator[Obligation]:
         known = ranges.of(use.argument)
         if use.domain.safe(known):
             reason = f"{_name(use.argument)} is {range_text(known)}, so the derivative of {use.function} is finite"
-            yield proved(WhereNanGradient.name, op.span, reason)
+            yield proved(op.span, reason)
         elif known.zero is not None and known.zero.ordinary and not known.zero.blocks:
             yield _root_of_zero(op, use, known.zero.reason, gradients)
         else:
-            yield unknown(WhereNanGradient.name, op.span, f"whether {_name(use.argument)} is ever 0 is not known")
+            yield unknown(op.span, f"whether {_name(use.argument)} is ever 0 is not known")
 
 
 def _root_of_zero(op: Op, use: Use, reason: str, gradients: Through) -> Obligation:
     taken = gradients.get(op.results[0])
     return Obligation(
-        WhereNanGradient.name,
         op.span,
         severity=Severity.WARNING if taken is None else Severity.ERROR,
         message=f"the gradient of {use.function} is NaN where its argument is 0: {reason}",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.trees import split_path
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import applied, behind, origins, own_results
 from jaxaudit.rules.gradients._shared.updates import updates_in
 
@@ -115,8 +115,7 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
             beside = [one for at, one in enumerate(op.operands) if chosen is not None and at not in chosen]
             own = {origin(facts.flow, one, {}).value for one in update.trained}
             if update.param in own:
-                reason = f"the gradient of {name} is applied to what it was taken with respect to"
-                yield Obligation(WrongArgnums.name, op.span, Verdict.PROVED, reason)
+                yield proved(op.span, f"the gradient of {name} is applied to what it was taken with respect to")
             elif own and update.param in {origin(facts.flow, one, {}).value for one in beside}:
                 yield _applied_elsewhere(op, update.op)
 
@@ -125,7 +124,7 @@ def _judge(op: Op, flow: Flow, shapes: Shapes, uses: _Uses) -> Obligation:
     chosen = op.differentiated
     name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
     if chosen is None:
-        return Obligation(WrongArgnums.name, op.span, Verdict.UNKNOWN, "`argnums` is not a constant")
+        return unknown(op.span, "`argnums` is not a constant")
     if (missing := _missing(op)) is not None:
         message = f"`argnums={missing}` is out of range: {name} is called with {_count(op)} positional arguments"
         return _refused(op, message, "`argnums` must be less than the number of positional arguments")
@@ -139,14 +138,10 @@ def _judge(op: Op, flow: Flow, shapes: Shapes, uses: _Uses) -> Obligation:
     if op in uses.crossed:
         return _applied_elsewhere(op, uses.crossed[op])
     if op in uses.own:
-        return proved(
-            WrongArgnums.name, op.span, f"the gradient of {name} is applied to {_chosen(op)}, its own argument"
-        )
+        return proved(op.span, f"the gradient of {name} is applied to {_chosen(op)}, its own argument")
     if len(chosen) == len(op.operands):
-        return proved(WrongArgnums.name, op.span, f"{name} is differentiated in all that it is given")
-    return unknown(
-        WrongArgnums.name, op.span, f"{name} is differentiated in {_chosen(op)}; who applies that is not seen"
-    )
+        return proved(op.span, f"{name} is differentiated in all that it is given")
+    return unknown(op.span, f"{name} is differentiated in {_chosen(op)}; who applies that is not seen")
 
 
 def _chosen(op: Op) -> str:
@@ -194,7 +189,6 @@ def _undifferentiable(op: Op, operand: Value, flow: Flow, shapes: Shapes) -> str
 
 def _refused(op: Op, message: str, why: str) -> Obligation:
     return Obligation(
-        WrongArgnums.name,
         op.span,
         message=message,
         current=f"JAX raises an exception: {why}",
@@ -242,7 +236,6 @@ def _sides(flow: Flow, params: Argument, op: Op, chosen: tuple[int, ...]) -> tup
 
 def _applied_elsewhere(op: Op, call: Op) -> Obligation:
     return Obligation(
-        WrongArgnums.name,
         op.span,
         message=f"the gradient is taken with respect to {_chosen(op)}, and applied to another argument",
         current="the parameters are changed along the gradient of something else",

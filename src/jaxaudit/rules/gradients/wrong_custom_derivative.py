@@ -15,7 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import FIXED
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import COMPUTED, UNFOLLOWED
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict, proved, unknown
 from jaxaudit.rules.gradients._shared.measured import Measured, Sample
 from jaxaudit.spans import Span
 
@@ -189,7 +189,6 @@ def _own_value(op: Op, where: Span, measured: Measured) -> Iterator[Obligation]:
         yield _proved(op.span, f"the rule of `{op.qualified}` gives its value")
     elif not any(one.agrees for one in samples):
         yield Obligation(
-            WrongCustomDerivative.name,
             next((one.span for one in _made_here(op)), where),
             message=f"the rule of `{op.qualified}` gives another value than `{op.qualified}` itself",
             current=f"{_words(samples[0])}: the value changes when somebody differentiates",
@@ -233,7 +232,6 @@ def _measured(op: Op, where: Span, name: str, samples: Sequence[Sample]) -> Obli
         return _unknown(where, f"`{op.rule}` gives no gradient for `{name}`, which `{op.qualified}` depends on")
     lost = f"the rule of `{op.qualified}` leaves the tangent of `{name}` out"
     return Obligation(
-        WrongCustomDerivative.name,
         where,
         message=lost if ignored else f"what the rule gives for `{name}` is not the derivative of `{op.qualified}`",
         current=f"{_words(samples[0])} on numbers, and in no other place it agrees either",
@@ -364,7 +362,6 @@ def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) 
     wanted, found = shapes
     called = Step(op.span, f"here `{op.qualified}` is called with `{name}` of shape {wanted}")
     return Obligation(
-        WrongCustomDerivative.name,
         place,
         message=f"the gradient for `{name}` has shape {found}, but `{name}` has shape {wanted}",
         current="taking a gradient raises ValueError: the backward rule gives another type than the argument has",
@@ -377,7 +374,6 @@ def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) 
 
 def _ignored(op: Op, place: Span, name: str) -> Obligation:
     return Obligation(
-        WrongCustomDerivative.name,
         place,
         message=f"the gradient for `{name}` does not depend on the incoming cotangent",
         current=f"whatever comes after `{op.qualified}` is left out of the chain rule",
@@ -389,7 +385,6 @@ def _ignored(op: Op, place: Span, name: str) -> Obligation:
 def _count(op: Op, where: Span, wanted: int, found: int) -> Obligation:
     gives = f"`{op.rule}` gives {found} gradient{'s' if found != 1 else ''}"
     return Obligation(
-        WrongCustomDerivative.name,
         where,
         message=f"{gives}, but `{op.qualified}` has {wanted} arguments",
         current="taking a gradient raises TypeError",
@@ -408,7 +403,6 @@ def _order(op: Op) -> Iterator[Obligation]:
     if "" in saved or len(set(saved)) != len(saved) or sorted(saved) != sorted(taken) or not off:
         return
     yield Obligation(
-        WrongCustomDerivative.name,
         op.unpacked or op.span,
         Verdict.UNKNOWN,
         "what the names stand for is not known",
@@ -420,8 +414,8 @@ def _order(op: Op) -> Iterator[Obligation]:
 
 
 def _proved(span: Span, reason: str) -> Obligation:
-    return Obligation(WrongCustomDerivative.name, span, Verdict.PROVED, reason)
+    return proved(span, reason)
 
 
 def _unknown(span: Span, reason: str) -> Obligation:
-    return Obligation(WrongCustomDerivative.name, span, Verdict.UNKNOWN, reason)
+    return unknown(span, reason)

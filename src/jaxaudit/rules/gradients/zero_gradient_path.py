@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Subject, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import deed, function_of, is_undecided, judged, names, unknown_reason
 from jaxaudit.spans import Span
 
@@ -121,15 +121,14 @@ class ZeroGradientPath(Rule):
 def _judge(gradient: Gradient) -> Iterator[Obligation]:
     span = gradient.op.span
     if is_undecided(gradient):
-        yield Obligation(ZeroGradientPath.name, span, Verdict.UNKNOWN, unknown_reason(gradient))
+        yield unknown(span, unknown_reason(gradient))
         return
     mask = gradient.mask
     stuck = [leaf for leaf in gradient.silent if leaf.bit & mask.zero and not leaf.bit & mask.cut]
     for node, leaves in _by_place(gradient, stuck).values():
         yield _finding(gradient, node, leaves)
     if not stuck:
-        reason = f"no leaf reaches the result of {function_of(gradient)} through rounding or indices alone"
-        yield Obligation(ZeroGradientPath.name, span, Verdict.PROVED, reason)
+        yield proved(span, f"no leaf reaches the result of {function_of(gradient)} through rounding or indices alone")
 
 
 def _by_place(gradient: Gradient, stuck: list[Leaf]) -> dict[Span, tuple[Node, list[Leaf]]]:
@@ -146,7 +145,6 @@ def _by_place(gradient: Gradient, stuck: list[Leaf]) -> dict[Span, tuple[Node, l
 def _finding(gradient: Gradient, node: Node, leaves: list[Leaf]) -> Obligation:
     many = len(leaves) > 1
     return Obligation(
-        ZeroGradientPath.name,
         gradient.span_of(node),
         message=f"{names(leaves)} reach{'' if many else 'es'} the loss only through {deed(node)}: the gradient is zero",
         current=f"{deed(node)} moves in steps: its derivative is zero, and nothing is learned through it",

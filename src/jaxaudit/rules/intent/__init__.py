@@ -17,5 +17,5 @@ from jaxaudit.rules.intent.policy import based, lowered
 
 def judged(rule: type[Rule], facts: Facts) -> Iterator[Obligation]:
     """Let a rule judge a program, note what its findings rest on and due to whom, and lower what may be meant."""
-    found = based(rule, rule().check(facts.program, facts), facts)
+    found = based(rule, rule().run(facts.program, facts), facts)
     return lowered(with_callers(rule, found, facts), facts)

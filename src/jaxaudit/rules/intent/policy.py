@@ -106,10 +106,10 @@ def _lowered(one: Obligation, facts: Facts) -> Obligation:
 
 def _with(one: Obligation, level: Level, why: str) -> Obligation:
     if level is Level.PROVED:
-        return Obligation(one.rule, one.span, Verdict.PROVED, why, front_end=one.front_end)
+        return Obligation(one.span, Verdict.PROVED, why, rule=one.rule, front_end=one.front_end)
     if level is Level.UNKNOWN:
         reason = f"{one.message}, but {why}"
-        return Obligation(one.rule, one.span, Verdict.UNKNOWN, reason, front_end=one.front_end)
+        return Obligation(one.span, Verdict.UNKNOWN, reason, rule=one.rule, front_end=one.front_end)
     fix = EXPLICIT if one.rule in _KEYS else one.suggestion
     return replace(one, severity=Severity.WARNING, current=f"{one.current}; {why}", suggestion=fix)
 

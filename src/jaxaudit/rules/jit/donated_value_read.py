@@ -129,20 +129,18 @@ class DonatedValueRead(Rule):
 
 
 def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
-    rule, donated = DonatedValueRead.name, _donated(op)
+    donated = _donated(op)
     if donated is None:
-        yield unknown(rule, op.span, "which arguments are donated is not known")
+        yield unknown(op.span, "which arguments are donated is not known")
     for value in donated or ():
         readers = list(_readers_below(op, value, flow))
         reader = next((one for one in readers if one.name not in _HANDING_ON), None)
         if reader is None and readers:
-            reason = f"whether {named(value, 'the donated argument')} is read as it was is not known"
-            yield unknown(rule, op.span, reason)
+            yield unknown(op.span, f"whether {named(value, 'the donated argument')} is read as it was is not known")
         elif reader is None and _is_held_on(value, flow):
-            reason = f"what {named(value, 'the donated argument')} was taken from is used further"
-            yield unknown(rule, op.span, reason)
+            yield unknown(op.span, f"what {named(value, 'the donated argument')} was taken from is used further")
         elif reader is None:
-            yield proved(rule, op.span, f"nothing reads {named(value, 'the donated argument')} below the call")
+            yield proved(op.span, f"nothing reads {named(value, 'the donated argument')} below the call")
         else:
             yield _finding(op, value, reader)
 
@@ -211,7 +209,6 @@ def _finding(call: Op, value: Value, reader: Op) -> Obligation:
     name, again = named(value, "the argument"), reader is call
     donated = "in the turn before" if again else f"on line {call.span.line}"
     return Obligation(
-        DonatedValueRead.name,
         reader.span,
         message=f"{name} is read here, but its buffer was donated {donated}",
         current="where the device reuses the buffer, this raises `RuntimeError: Array has been deleted`",

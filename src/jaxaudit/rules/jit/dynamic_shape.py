@@ -115,7 +115,7 @@ def _masked(visit: Visit, mask: Value, fact: Trace) -> Obligation:
     if fact.kind in (Kind.STATIC, Kind.CONCRETE):
         return _fine(visit.op, f"{named(mask, 'the mask')} is not traced")
     if not fact.traced_array:
-        return unknown(DynamicShape.name, visit.op.span, "whether the mask is traced is not known")
+        return unknown(visit.op.span, "whether the mask is traced is not known")
     which = f"which {transform(fact.by)} cannot know"
     text = f"{named(mask, 'a mask')} selects as many items as it has true ones, {which}"
     return _violation(visit.op, fact, text, "multiply by the mask, or use `jnp.where(mask, x, 0)`")
@@ -150,16 +150,15 @@ def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:
         elif fact.kind is Kind.STATIC:
             yield _fine(visit.op, f"{named(part, 'the size')} is known while tracing")
         elif fact.kind is Kind.UNKNOWN:
-            yield unknown(DynamicShape.name, visit.op.span, f"whether {named(part, 'the size')} is traced is not known")
+            yield unknown(visit.op.span, f"whether {named(part, 'the size')} is traced is not known")
 
 
 def _fine(op: Op, reason: str) -> Obligation:
-    return proved(DynamicShape.name, op.span, reason)
+    return proved(op.span, reason)
 
 
 def _violation(op: Op, fact: Trace, message: str, suggestion: str) -> Obligation:
     return Obligation(
-        DynamicShape.name,
         op.span,
         message=message,
         current=f"{because(fact)}: the shape would depend on values that do not exist yet, which raises an error",

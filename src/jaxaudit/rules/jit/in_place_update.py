@@ -107,15 +107,14 @@ def _in_function(op: Op, facts: Facts) -> bool:
 
 def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
     """Judge `x += y`, which changes a view of a NumPy array, and binds a new array of JAX to the name `x`."""
-    rule, base = InPlaceUpdate.name, op.arguments.get("x")
+    base = op.arguments.get("x")
     name = named(base, "the array")
     if facts.flow.is_read(op.result):
-        yield proved(rule, op.span, "what is computed here is read")
+        yield proved(op.span, "what is computed here is read")
     elif not lost:
-        yield unknown(rule, op.span, f"a function that was not followed may read {name}")
+        yield unknown(op.span, f"a function that was not followed may read {name}")
     elif python_values(facts).is_jax_array(base):
         yield Obligation(
-            rule,
             op.span,
             message=f"{name} is a JAX array, which this does not change: the sum goes nowhere",
             current=f"a new array is bound to {name}, and nothing reads it; what {name} was taken from stays as it was",
@@ -123,11 +122,11 @@ def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
             suggestion="write `whole = whole.at[...].add(...)`, and go on with that",
         )
     elif isinstance(base, Value) and facts.get(TracingFacts).value(base).what != "numpy":
-        yield unknown(rule, op.span, f"what {name} is is not known")
+        yield unknown(op.span, f"what {name} is is not known")
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
-    rule, op = InPlaceUpdate.name, visit.op
+    op = visit.op
     # No array has an item by a text: what is assigned to is a dict, whatever it is taken for.
     is_dict = isinstance(op.arguments.get("index"), str)
     if is_dict or op.kind in ("list", "dict", "set", "sequence", "reference") or "base" not in op.arguments:
@@ -136,7 +135,6 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     fact, name = visit.of(base), named(base, "this array")
     if fact.jax_array or (is_argument(base, fact) and _by_traced(visit)):
         yield Obligation(
-            rule,
             op.span,
             message=f"{name} is a JAX array, which cannot be assigned to",
             current=f"assigning to an item of {name} raises `TypeError`",
@@ -145,9 +143,9 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             suggestion=_suggestion(name, augmented=op.augmented),
         )
     elif fact.what == "numpy":
-        yield proved(rule, op.span, f"{name} is a NumPy array")
+        yield proved(op.span, f"{name} is a NumPy array")
     elif visit.tracer is not None:
-        yield unknown(rule, op.span, f"what {name} is is not known")
+        yield unknown(op.span, f"what {name} is is not known")
 
 
 def _by_traced(visit: Visit) -> bool:

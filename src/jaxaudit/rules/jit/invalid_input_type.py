@@ -100,10 +100,10 @@ def _unrefused(visit: Visit, kinds: list[str]) -> Obligation:
     held = [one for one, static in zip(op.operands, op.static or (), strict=False) if static is not True]
     unclear = next((one for one in held if not _is_data(visit.of(one))), None)
     if unclear is not None:
-        return unknown(InvalidInputType.name, op.span, f"what {named(unclear, 'an argument')} is is not known")
+        return unknown(op.span, f"what {named(unclear, 'an argument')} is is not known")
     if not held and not _TAKEN.issuperset(kinds):
-        return unknown(InvalidInputType.name, op.span, "what it is given is not known")
-    return proved(InvalidInputType.name, op.span, "every argument is one JAX takes")
+        return unknown(op.span, "what it is given is not known")
+    return proved(op.span, "every argument is one JAX takes")
 
 
 def _is_data(fact: Trace) -> bool:
@@ -131,7 +131,6 @@ def _wrong(kind: str) -> str:
 def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:
     static = f'static_argnames=("{name}",)' if name else "`static_argnums`"
     return Obligation(
-        InvalidInputType.name,
         op.span,
         message=f"{shown} is {wrong}, which {transform(op)} does not take unless it is declared static",
         current=f"the call raises `TypeError`: {wrong} cannot be traced",

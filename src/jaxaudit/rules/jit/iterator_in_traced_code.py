@@ -101,7 +101,7 @@ def _judge(op: Op) -> Iterator[Obligation]:
             yield _violation(op, kind)
         elif kind in ("tuple", "dict", "list", "NoneType"):
             given = "None" if kind == "NoneType" else f"a {kind}"
-            yield proved(IteratorInTracedCode.name, op.span, f"it is given {given}, which JAX takes")
+            yield proved(op.span, f"it is given {given}, which JAX takes")
 
 
 def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
@@ -112,7 +112,6 @@ def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
         return
     by = transform(visit.tracer)
     yield Obligation(
-        IteratorInTracedCode.name,
         op.span,
         message=f"`next` asks `{read.label}` for an item while {by} traces, and never again",
         current="the compiled code keeps the item of its first call and sees it in every later one",
@@ -150,7 +149,6 @@ def _taker(op: Op) -> str:
 def _violation(op: Op, kind: str) -> Obligation:
     article = "an" if kind[0] in "ae" else "a"
     return Obligation(
-        IteratorInTracedCode.name,
         op.span,
         message=f"{_taker(op)} is given {article} `{kind}`, but it takes arrays and containers of arrays",
         current="a Python iterator is no pytree, so the call raises `TypeError`",

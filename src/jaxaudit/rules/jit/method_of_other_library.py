@@ -83,7 +83,6 @@ def _makes_array(op: Op) -> bool:
 
 def _missing(op: Op, method: str, owner: str) -> Obligation:
     return Obligation(
-        MethodOfOtherLibrary.name,
         op.span,
         message=f"arrays of JAX have no method `{method}`",
         current=f"this raises `AttributeError`; the method is one of {owner}",

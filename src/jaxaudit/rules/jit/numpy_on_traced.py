@@ -99,13 +99,12 @@ def _asks(op: Op) -> bool:
 
 
 def _judge(visit: Visit, value: Value, function: str) -> Iterator[Obligation]:
-    rule, span, name, fact = NumpyOnTraced.name, visit.op.span, named(value), visit.of(value)
-    known = without_tracer(rule, span, fact, name)
+    span, name, fact = visit.op.span, named(value), visit.of(value)
+    known = without_tracer(span, fact, name)
     if known is not None and not (fact.kind is Kind.TRACED and _takes_no_container(value, fact, function)):
         yield known
     elif not (fact.made and visit.op.name == "py.to_python"):
         yield Obligation(
-            rule,
             span,
             message=f"{_subject(function)} needs the value of {name}, but {transform(fact.by)} traces it",
             current=f"{because(fact)}: {name} has no values yet, and Python cannot compute with it",

@@ -100,19 +100,18 @@ def _printed(program: Program, flow: Flow) -> set[Span]:
 
 
 def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
-    rule, op = PrintInTracedCode.name, visit.op
+    op = visit.op
     # A format that asks for a number raises, and one that only pads text does so as well.
     raises = op.name == "py.format" and op.spec.strip("f'\"") != ""
     for value, fact in visit.facts.items():
         name = named(value, "what is printed")
-        if (known := without_tracer(rule, op.span, fact, name)) is not None:
+        if (known := without_tracer(op.span, fact, name)) is not None:
             yield known
         elif not raises and not shown:
-            yield proved(rule, op.span, f"{name} is shown as it is, which tracers allow")
+            yield proved(op.span, f"{name} is shown as it is, which tracers allow")
         else:
             lost = visit.stage is not None and flow.maker(value) is not None
             yield Obligation(
-                rule,
                 op.span,
                 severity=Severity.ERROR if raises or lost else Severity.WARNING,
                 message=_message(name, transform(fact.by), raises=raises),

@@ -131,13 +131,12 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
 
 
 def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
-    fact, span, rule, name = visit.of(asked), visit.op.span, PythonBranchOnTraced.name, named(asked)
+    fact, span, name = visit.of(asked), visit.op.span, named(asked)
     if fact.kind not in (Kind.STATIC, Kind.CONCRETE) and fact.what == "items":
-        return proved(rule, span, f"Python knows how many items {name} has")
-    if (known := without_tracer(rule, span, fact, name)) is not None:
+        return proved(span, f"Python knows how many items {name} has")
+    if (known := without_tracer(span, fact, name)) is not None:
         return known
     return Obligation(
-        rule,
         span,
         message=f"`{construct}` needs the value of {name}, but {transform(fact.by)} traces it",
         current=f"{because(fact)}: {name} has no value yet, and asking for it raises an error",

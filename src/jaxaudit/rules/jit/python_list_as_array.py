@@ -73,12 +73,11 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         return
     fact = visit.of(values)
     if fact.what in ("array", "numpy"):
-        yield proved(PythonListAsArray.name, op.span, f"{named(values)} is an array already")
+        yield proved(op.span, f"{named(values)} is an array already")
     elif fact.kind is not Kind.STATIC or fact.what != "list":
         return
     elif loop is not None and loop.kind != "comprehension" and not _is_local(visit, values, loop):
         yield Obligation(
-            PythonListAsArray.name,
             op.span,
             severity=Severity.PERFORMANCE,
             message="a list of Python numbers becomes a JAX array in every turn, element by element",

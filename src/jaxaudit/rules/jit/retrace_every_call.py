@@ -154,11 +154,9 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
         # What could be no argument: a model, say.
         objects = [fact for fact in held if fact.what not in ("array", "numpy", "number")]
         if any(fact.kind is not Kind.UNKNOWN for fact in objects):
-            reason = f"`{function}` is another function in every turn: it holds an object of that turn"
-            return proved(RetraceEveryCall.name, op.span, reason)
+            return proved(op.span, f"`{function}` is another function in every turn: it holds an object of that turn")
         if objects:
-            reason = f"`{function}` is made in every turn, and what it holds of that turn is not known"
-            return unknown(RetraceEveryCall.name, op.span, reason)
+            return unknown(op.span, f"`{function}` is made in every turn, and what it holds of that turn is not known")
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
         return _violation(op, anew[-1], text, "make the function once, before the loop")
     found = _changing(visit, loop, facts, f"so `{function}` is compiled again") if _repeats(loop) else None
@@ -166,10 +164,8 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
         return _violation(op, loop, *found)
     blank = next(_unknown(visit, loop, facts), None) if _repeats(loop) else None
     if blank is not None:
-        reason = f"whether {named(blank, 'an argument')} keeps its shape from turn to turn is not known"
-        return unknown(RetraceEveryCall.name, op.span, reason)
-    reason = f"`{function}` is one function, and its arguments keep their shapes"
-    return proved(RetraceEveryCall.name, op.span, reason)
+        return unknown(op.span, f"whether {named(blank, 'an argument')} keeps its shape from turn to turn is not known")
+    return proved(op.span, f"`{function}` is one function, and its arguments keep their shapes")
 
 
 def _unknown(visit: Visit, loop: Op, facts: Facts) -> Iterator[Value]:
@@ -235,7 +231,6 @@ def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
     # A function that is compiled anew and called elsewhere is blamed where it is made.
     made_inside = op.wrapped is not None and _is_within(op.wrapped, loop) and not _is_within(op.span, loop)
     return Obligation(
-        RetraceEveryCall.name,
         op.wrapped if op.wrapped is not None and made_inside else op.span,
         severity=Severity.PERFORMANCE,
         message=message,

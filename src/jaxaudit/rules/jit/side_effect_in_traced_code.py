@@ -94,12 +94,11 @@ class SideEffectInTracedCode(Rule):
         """List every compiled function, and every change of outside state in traced code."""
         tracing = facts.get(TracingFacts)
         yield from (_judge(store) for store in outer_stores(tracing) if store.tracer.name not in REPEATED)
-        yield from undisturbed(self.name, program, tracing, "jit")
+        yield from undisturbed(program, tracing, "jit")
 
 
 def _judge(store: Store) -> Obligation:
-    return unchanging(SideEffectInTracedCode.name, store, "however often this runs") or Obligation(
-        SideEffectInTracedCode.name,
+    return unchanging(store, "however often this runs") or Obligation(
         store.visit.op.span,
         severity=Severity.WARNING,
         message=f"{store.target} changes once, while {transform(store.tracer)} traces, and never again",

@@ -160,9 +160,9 @@ class StaleCapturedState(Rule):
             strange = any(one.name == "py.call_unknown" for one in inside)
             if open_ or strange:
                 what = open_[0] if open_ else "what is read by calls that were not followed"
-                yield unknown(self.name, op.span, f"whether something else changes {what} is not known")
+                yield unknown(op.span, f"whether something else changes {what} is not known")
             elif op.regions:
-                yield proved(self.name, op.span, "nothing that can be seen changes what it reads from outside")
+                yield proved(op.span, "nothing that can be seen changes what it reads from outside")
 
 
 def _judge(history: History) -> Iterator[Obligation]:
@@ -173,7 +173,7 @@ def _judge(history: History) -> Iterator[Obligation]:
             yield _violation(call, read, late)
         elif writes:
             reason = f"{_name(read)} does not change between two calls of `{call.function}` that can be seen"
-            yield proved(StaleCapturedState.name, read.op.span, reason)
+            yield proved(read.op.span, reason)
 
 
 def _name(read: Read) -> str:
@@ -183,7 +183,6 @@ def _name(read: Read) -> str:
 
 def _violation(call: CompiledCall, read: Read, late: Write) -> Obligation:
     return Obligation(
-        StaleCapturedState.name,
         read.op.span,
         message=f"{_name(read)} changes later, but `{call.function}` keeps what it was when `jit` traced it",
         current=f"`{call.function}` is compiled with the first value of {_name(read)}; the change has no effect",

@@ -141,15 +141,15 @@ def _judge(visit: Visit, shapes: Shapes, classes: Mapping[str, Span]) -> Iterato
             found = _violation(op, f"`{name}` is static, but a {what} cannot be hashed", repair)
             yield replace(found, steps=(*made, *found.steps))
         elif static is True and kind:
-            yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
+            yield proved(op.span, "the static arguments can be hashed")
     for value, static in zip(op.operands, op.static or (), strict=False):
         fact, name = visit.of(value), named(value, "this argument")
         if static is True and (what := _array(fact, shapes.of(value))):
             yield _violation(op, f"{name} is static, but {what} cannot be hashed", "leave the argument traced")
         elif static is True and fact.what in ("number", "shape"):
-            yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
+            yield proved(op.span, "the static arguments can be hashed")
         elif static is True and (fact.kind is not Kind.STATIC or fact.what):
-            yield unknown(StaticArgumentMisuse.name, op.span, f"{name} is static, and what it is is not known")
+            yield unknown(op.span, f"{name} is static, and what it is is not known")
 
 
 def _array(fact: Trace, shape: ShapeFact) -> str:
@@ -163,7 +163,6 @@ def _array(fact: Trace, shape: ShapeFact) -> str:
 
 def _violation(op: Op, message: str, suggestion: str) -> Obligation:
     return Obligation(
-        StaticArgumentMisuse.name,
         op.span,
         message=message,
         current="the call raises `ValueError`",

@@ -74,7 +74,6 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     if visit.tracer is None or not (fact.traced_array and fact.made):
         return
     yield Obligation(
-        TracedShapeArithmetic.name,
         op.span,
         message=f"`{op.function}` needs {named(asked, 'a number')} now, but `jnp` under {transform(fact.by)} traces it",
         current="only shapes and constants went into it, yet JAX stages the computation, so it has no value here",

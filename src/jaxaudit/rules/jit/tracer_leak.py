@@ -112,24 +112,24 @@ class TracerLeak(Rule):
         """List everything that traced code stores outside of itself."""
         found = facts.get(TracingFacts)
         yield from (_judge(store, facts.flow) for store in outer_stores(found))
-        yield from undisturbed(self.name, program, found, "jit")
+        yield from undisturbed(program, found, "jit")
         yield from _cached(found)
 
 
 def _judge(store: Store, flow: Flow) -> Obligation:
-    rule, span = TracerLeak.name, store.visit.op.span
+    span = store.visit.op.span
     if store.tracer.name in DERIVATIVES and _has_own_derivative(store, flow):
-        return unknown(rule, span, "a function with a derivative of its own gets the numbers, not what is traced")
+        return unknown(span, "a function with a derivative of its own gets the numbers, not what is traced")
     if store.fact.kind is Kind.UNKNOWN and _depends_on_differentiated(store, flow):
         return _stored(store, Trace(Kind.TRACED, "array", by=store.tracer, way="argument"), flow)
     if store.fact.kind is Kind.UNKNOWN or store.tracer.name == "abstract":
-        return unknown(rule, span, f"whether what {store.target} gets is traced is not known")
+        return unknown(span, f"whether what {store.target} gets is traced is not known")
     if store.fact.kind is not Kind.TRACED:
-        return proved(rule, span, f"what {store.target} gets is a Python value")
+        return proved(span, f"what {store.target} gets is a Python value")
     if is_overwritten(store, flow):
-        return proved(rule, span, f"{store.target} gets another value before the traced code ends")
+        return proved(span, f"{store.target} gets another value before the traced code ends")
     if store.stays:
-        return proved(rule, span, f"{store.target} lives where its value is traced")
+        return proved(span, f"{store.target} lives where its value is traced")
     return _stored(store, store.fact, flow)
 
 
@@ -190,16 +190,13 @@ def _cached(found: TracingFacts) -> Iterator[Obligation]:
                 message = f"`{function}` caches an array that {transform(fact.by)} traces"
                 yield _leak(visit.op.span, fact, message, "compute it with NumPy, or drop the cache")
             elif fact.kind is Kind.UNKNOWN:
-                yield unknown(
-                    TracerLeak.name, visit.op.span, f"whether what `{function}` caches is traced is not known"
-                )
+                yield unknown(visit.op.span, f"whether what `{function}` caches is traced is not known")
             elif fact.kind is not Kind.TRACED:
-                yield proved(TracerLeak.name, visit.op.span, f"what `{function}` caches is not traced")
+                yield proved(visit.op.span, f"what `{function}` caches is not traced")
 
 
 def _leak(span: Span, fact: Trace, message: str, suggestion: str) -> Obligation:
     return Obligation(
-        TracerLeak.name,
         span,
         message=message,
         current=f"{because(fact)}; outside of it the value raises `UnexpectedTracerError`",

@@ -123,9 +123,9 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
     elif op.own and _refuses(op.function, other, values):
         yield _raises(op, "a number")
     elif values.is_number(other) or values.is_sequence(other):
-        yield proved(ArithmeticOnList.name, op.span, "lists are joined or repeated here")
+        yield proved(op.span, "lists are joined or repeated here")
     else:
-        yield unknown(ArithmeticOnList.name, op.span, "what a list or tuple is joined with or repeated by is not known")
+        yield unknown(op.span, "what a list or tuple is joined with or repeated by is not known")
 
 
 def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
@@ -142,7 +142,7 @@ def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
         name = op.qualified.removeprefix("jax.numpy.")
         yield _refused(op, f"`jnp.{name}` raises `TypeError` for a Python list or tuple")
     elif values.is_jax_array(first):
-        yield proved(ArithmeticOnList.name, op.span, "what is calculated with is an array")
+        yield proved(op.span, "what is calculated with is an array")
 
 
 def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
@@ -154,7 +154,7 @@ def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
         return
     message = f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`"
     if op.guarded:
-        yield unknown(ArithmeticOnList.name, op.span, f"{message}, but that may be caught")
+        yield unknown(op.span, f"{message}, but that may be caught")
     else:
         current = f"a {kind} of Python is asked for what it does not have"
         refused = _refused(op, message)
@@ -172,7 +172,6 @@ def _raises(op: Op, other: str) -> Obligation:
 
 def _refused(op: Op, message: str) -> Obligation:
     return Obligation(
-        ArithmeticOnList.name,
         op.span,
         message=message,
         current="Python's lists and tuples have no arithmetic, and JAX does not take them for arrays",
@@ -186,9 +185,8 @@ def _refused(op: Op, message: str) -> Obligation:
 def _repeated(op: Op) -> Obligation:
     values = op.values or ()
     if len(set(values)) < 2 or not any(isinstance(one, float) for one in values):
-        return proved(ArithmeticOnList.name, op.span, "what is repeated is one value, or no numbers")
+        return proved(op.span, "what is repeated is one value, or no numbers")
     return Obligation(
-        ArithmeticOnList.name,
         op.span,
         Verdict.UNKNOWN,
         "whether the list is meant to be repeated or multiplied is not known",

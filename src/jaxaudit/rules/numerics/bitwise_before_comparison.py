@@ -69,16 +69,16 @@ class BitwiseBeforeComparison(Rule):
 
 
 def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Obligation:
-    rule, kind = BitwiseBeforeComparison.name, op.tighter
+    kind = op.tighter
     if kind == "brackets":
-        return proved(rule, op.span, "brackets say what is computed first")
+        return proved(op.span, "brackets say what is computed first")
     made = [maker for one in op.arguments.values() if (maker := values.maker(one)) is not None]
     inner = next((one for one in made if one.is_operator and one.function in LOGIC - NEGATIONS), None)
     sign = "&" if inner is None else SIGNS[inner.function]
     if kind == "chain":
         return _finding(op, sign, Severity.ERROR)
     if inner is None:
-        return proved(rule, op.span, "what is compared is a constant")
+        return proved(op.span, "what is compared is a constant")
     given = list(inner.arguments.values())
     sides = [_kind(one, values, shapes) for one in given]
     # Nobody asks which of two masks is the larger one.
@@ -87,8 +87,8 @@ def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Obligation:
     if "" in sides and any(isinstance(one, int | float) for one in given):
         return _finding(op, sign, Severity.ERROR if given[0] == 0 else Severity.WARNING)
     if "" in sides:
-        return unknown(rule, op.span, f"what `{sign}` joins is not known")
-    return proved(rule, op.span, f"`{sign}` joins two operands of one kind")
+        return unknown(op.span, f"what `{sign}` joins is not known")
+    return proved(op.span, f"`{sign}` joins two operands of one kind")
 
 
 def _kind(argument: Argument, values: PythonValues, shapes: Shapes) -> str:
@@ -103,7 +103,6 @@ def _kind(argument: Argument, values: PythonValues, shapes: Shapes) -> str:
 def _finding(op: Op, sign: str, severity: Severity) -> Obligation:
     unsure = severity is Severity.WARNING
     return Obligation(
-        BitwiseBeforeComparison.name,
         op.span,
         Verdict.UNKNOWN if unsure else Verdict.VIOLATED,
         "whether the operand of the comparison is meant as a whole is not known" if unsure else "",

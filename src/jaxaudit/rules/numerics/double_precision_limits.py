@@ -111,7 +111,6 @@ def _finding(op: Op, limit: Op, *, certain: bool) -> Obligation:
     name = limit.label
     becomes = _BECOMES.get(name, "less than any difference between two numbers near 1")
     return Obligation(
-        DoublePrecisionLimits.name,
         op.span,
         Verdict.VIOLATED if certain else Verdict.UNKNOWN,
         "" if certain else "whether the array has single precision, and what it holds, is not known",

@@ -132,17 +132,16 @@ def _comparison(test: Value, param: Value, flow: Flow) -> Op | None:
 
 
 def _judge(kept: _Kept, start: Value, facts: Facts) -> Obligation:
-    rule, span, ranges = ExtremeStartsInside.name, kept.op.span, facts.get(Ranges)
+    span, ranges = kept.op.span, facts.get(Ranges)
     number, values = ranges.of(start).constant, ranges.of(kept.other)
     lowest, highest = (values.low, values.high) if kept.largest else (-values.high, -values.low)
     sign = 1 if kept.largest else -1
     most, beyond = ("largest", "below") if kept.largest else ("smallest", "above")
     if number is not None and (not isfinite(number) or sign * number <= lowest):
-        return proved(rule, span, f"no value lies {beyond} what it starts with")
+        return proved(span, f"no value lies {beyond} what it starts with")
     if number != 0 or not (highest <= 0 or _is_open(kept.other, facts.flow)):
-        return unknown(rule, span, "whether every value is beyond what it starts with is not known")
+        return unknown(span, "whether every value is beyond what it starts with is not known")
     return Obligation(
-        rule,
         span,
         severity=Severity.WARNING,
         message=f"the {most} value so far starts at 0, so values {beyond} 0 are never taken",

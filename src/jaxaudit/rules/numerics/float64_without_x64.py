@@ -95,7 +95,7 @@ def _wide(program: Program) -> Iterator[Obligation]:
         for op in filter(_asks_wide, root.region.walk()):
             found = _unswitched(op, root)
             if found.verdict is Verdict.UNKNOWN and found.span.path in told:
-                found = unknown(found.rule, found.span, found.reason)
+                found = unknown(found.span, found.reason)
             told.add(op.span.path)
             yield found
 
@@ -123,7 +123,6 @@ def _late(made: Op, switch: Op) -> Obligation:
     # A context manager speaks for its own block alone.
     passing = switch.qualified.endswith("enable_x64")
     return Obligation(
-        Float64WithoutX64.name,
         made.span,
         severity=Severity.WARNING if passing else Severity.ERROR,
         message=f"{name} is made in float32, since double precision is switched on only afterwards",
@@ -149,7 +148,6 @@ def _unswitched(op: Op, root: Root) -> Obligation:
     # A module that calls its own functions when it is run is a whole program.
     program = root.region.span.line == 1 and any(one.name == "py.call" for one in root.region.ops)
     return Obligation(
-        Float64WithoutX64.name,
         op.span,
         Verdict.VIOLATED if program else Verdict.UNKNOWN,
         "whether the code that uses this switches `jax_enable_x64` on is not known",

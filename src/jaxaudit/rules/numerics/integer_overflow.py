@@ -128,12 +128,11 @@ def _positions(op: Op, ranges: Ranges, facts: Facts) -> Iterator[Obligation]:
         return
     high, end = int(SMALL[dtype][1]), None if extent is None else extent.end.constant
     if end is None:
-        yield unknown(IntegerOverflow.name, op.span, f"whether `{dtype}` holds all numbers of this range is not known")
+        yield unknown(op.span, f"whether `{dtype}` holds all numbers of this range is not known")
     elif end - 1 <= high:
-        yield proved(IntegerOverflow.name, op.span, f"the range ends before {end}, which `{dtype}` holds")
+        yield proved(op.span, f"the range ends before {end}, which `{dtype}` holds")
     else:
         yield Obligation(
-            IntegerOverflow.name,
             op.span,
             message=f"this counts up to {end - 1} in `{dtype}`, which holds up to {high}",
             current="what is beyond comes out at the other end: later positions are those of earlier ones",
@@ -174,8 +173,7 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
         if not _is_modular(op.results[0], flow):
             yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
     elif dtype in SMALL and exact.is_bounded:
-        reason = f"the {_ARITHMETIC[op.function]} is {range_text(exact)}, which `{dtype}` holds"
-        yield proved(IntegerOverflow.name, op.span, reason)
+        yield proved(op.span, f"the {_ARITHMETIC[op.function]} is {range_text(exact)}, which `{dtype}` holds")
     elif dtype in SMALL:
         yield _counted(op, dtype, flow)
 
@@ -185,13 +183,12 @@ def _counted(op: Op, dtype: str, flow: Flow) -> Obligation:
     loop, by = _counter(op, flow)
     high = int(SMALL[dtype][1])
     if loop is None or by <= 0:
-        return unknown(IntegerOverflow.name, op.span, f"whether it stays within `{dtype}` is not known")
+        return unknown(op.span, f"whether it stays within `{dtype}` is not known")
     turns = loop.trips if loop.trips is not None else loop.length
     known = turns if isinstance(turns, int) else None
     if known is not None and known * by <= high:
-        return proved(IntegerOverflow.name, op.span, f"it counts {known} turns, which `{dtype}` holds")
+        return proved(op.span, f"it counts {known} turns, which `{dtype}` holds")
     return Obligation(
-        IntegerOverflow.name,
         op.span,
         severity=Severity.WARNING if known is None else Severity.ERROR,
         message=f"this counts turns in `{dtype}`, which wraps around after {high // by}",
@@ -262,7 +259,6 @@ def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation
     word = _ARITHMETIC[op.function]
     verb = "wraps" if severity is Severity.ERROR else "may wrap"
     return Obligation(
-        IntegerOverflow.name,
         op.span,
         severity=severity,
         message=f"this {word} {verb} around in `{dtype}`: it is {range_text(exact)}",

@@ -72,10 +72,8 @@ def _only_masks(op: Op, flow: Flow) -> bool:
 
 def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
     operand = op.arguments.get("x")
-    name = InvertedPythonBool.name
     if values.is_bool(operand):
         yield Obligation(
-            name,
             op.span,
             message="`~` inverts a Python bool, which gives -1 or -2: both count as true",
             current="`~True` is -2 and `~False` is -1",
@@ -83,4 +81,4 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
             suggestion="use `not`",
         )
     elif values.is_truth(operand):
-        yield proved(name, op.span, "what is inverted is an array of truth values")
+        yield proved(op.span, "what is inverted is an array of truth values")

@@ -71,7 +71,6 @@ def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]
         found = _length(op.arguments[name], values) if name in op.arguments else None
         if found is not None and _is_array(found.operands[0], values, shapes):
             yield Obligation(
-                LengthAsRank.name,
                 op.span,
                 message=f"`{name}` comes from the length of an array, which is the size of its first axis",
                 current="which axis is meant depends on the size of the data",

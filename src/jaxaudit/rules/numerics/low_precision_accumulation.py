@@ -99,10 +99,9 @@ def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
     if known.high <= limit:
         if dtype in _LOW:
             reason = f"`{dtype}` has every whole number up to {limit:,}, and these end at {int(known.high):,}"
-            yield proved(LowPrecisionAccumulation.name, op.span, reason)
+            yield proved(op.span, reason)
         return
     yield Obligation(
-        LowPrecisionAccumulation.name,
         op.span,
         message=f"whole numbers up to {int(known.high):,} collide in `{dtype}`, which is exact up to {limit:,}",
         current=f"above {limit:,} neighbouring numbers are rounded to the same one",
@@ -119,7 +118,6 @@ def _running(op: Op, ranges: Ranges) -> Iterator[Obligation]:
         return
     counts = bool(op.operands) and ranges.of(op.operands[0]).is_mask
     yield Obligation(
-        LowPrecisionAccumulation.name,
         op.span,
         severity=Severity.ERROR if counts else Severity.WARNING,
         message=f"`cumsum` of {length:,} elements in `{dtype}`, which is exact up to {PRECISE_UP_TO[dtype]:,}",
@@ -163,7 +161,6 @@ def _added(param: Value, result: Value, flow: Flow) -> Argument:
 
 def _stops(op: Op, dtype: str, limit: int) -> Obligation:
     return Obligation(
-        LowPrecisionAccumulation.name,
         op.span,
         message=f"a counter in `{dtype}` stops at {limit:,}: {limit:,} + 1 is {limit:,} there",
         current="from then on adding changes nothing",
@@ -174,7 +171,6 @@ def _stops(op: Op, dtype: str, limit: int) -> Obligation:
 
 def _coarse(op: Op, dtype: str, turns: int) -> Obligation:
     return Obligation(
-        LowPrecisionAccumulation.name,
         op.span,
         severity=Severity.WARNING,
         message=f"{turns:,} turns add up in a `{dtype}` carry, which is exact up to {PRECISE_UP_TO[dtype]:,}",

@@ -155,14 +155,14 @@ class OutOfBoundsIndex(Rule):
         for op in program.named(*_READS):
             if op.arguments.get("base") not in lists:
                 yield from (one for context in shapes.contexts(op) for one in _judge(op, context))
-                yield from judge_ranges(self.name, op, facts)
-                yield from judge_extents(self.name, op, facts)
-                yield from judge_starts(self.name, op, facts)
+                yield from judge_ranges(op, facts)
+                yield from judge_extents(op, facts)
+                yield from judge_starts(op, facts)
         for op in program.named("array.expand"):
-            yield from judge_classes(self.name, op, facts) if "num_classes" in op.arguments else ()
+            yield from judge_classes(op, facts) if "num_classes" in op.arguments else ()
         for op in program.named("array.select"):
-            yield from judge_choices(self.name, op, facts)
-        yield from padded_reads(self.name, program, facts.flow)
+            yield from judge_choices(op, facts)
+        yield from padded_reads(program, facts.flow)
 
 
 def _judge(op: Op, context: Context) -> Iterator[Obligation]:
@@ -173,8 +173,7 @@ def _judge(op: Op, context: Context) -> Iterator[Obligation]:
         if fit is Fit.CLASHES:
             yield _beyond(op, number, size)
         elif fit is Fit.FITS:
-            reason = f"index {shown(number)} lies within an axis of size {shown(size)}"
-            yield proved(OutOfBoundsIndex.name, op.span, reason)
+            yield proved(op.span, f"index {shown(number)} lies within an axis of size {shown(size)}")
 
 
 def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple[Dim, Dim]]:
@@ -210,7 +209,6 @@ def _within(number: Dim, size: Dim) -> Fit:
 def _beyond(op: Op, number: Dim, size: Dim) -> Obligation:
     update = op.name != "py.item"
     return Obligation(
-        OutOfBoundsIndex.name,
         op.span,
         message=f"index {shown(number)} lies outside an axis of size {shown(size)}",
         current="JAX silently drops this update" if update else "JAX raises nothing and gives the element at the end",

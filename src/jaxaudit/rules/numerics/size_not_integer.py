@@ -89,10 +89,9 @@ class SizeNotInteger(Rule):
                 yield _violation(op, *found[kind], kind, kinds)
             elif _Kind.OPEN in found:
                 size, what = found[_Kind.OPEN]
-                reason = f"whether {named(size, what)} is an integer is not known"
-                yield unknown(self.name, op.span, reason)
+                yield unknown(op.span, f"whether {named(size, what)} is an integer is not known")
             elif found:
-                yield proved(self.name, op.span, "what is computed for its sizes is an integer")
+                yield proved(op.span, "what is computed for its sizes is an integer")
 
 
 class _Kind(Enum):
@@ -211,7 +210,6 @@ def _violation(op: Op, size: Argument, what: str, kind: _Kind, kinds: _Kinds) ->
     maker = kinds.makers.get(size) if isinstance(size, Value) else None
     divided = kind is _Kind.FRACTION
     return Obligation(
-        SizeNotInteger.name,
         op.span,
         message=f"{named(size, what)} is {kind.value}, and only integers will do here",
         current="`/` gives a fraction, also where it comes out even, which raises an error"

@@ -100,7 +100,7 @@ class UnsafeDomain(Rule):
         ranges, flow = facts.get(Ranges), facts.flow
         uses = (use for op in program.named("array.map") if _is_by_hand(op) for use in values_wanted(op))
         yield from (one for use in uses for one in _judge(use, ranges, flow))
-        yield from masks_times_infinity(self.name, program, ranges, flow)
+        yield from masks_times_infinity(program, ranges, flow)
 
 
 def _is_by_hand(op: Op) -> bool:
@@ -117,8 +117,7 @@ def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
             yield _overflows(use, known, ranges)
         elif known.constant is None and range_text(known):
             name = named(use.argument, "the argument")
-            reason = f"{name} is {range_text(known)}, and {use.function} wants {use.domain.wants}"
-            yield proved(UnsafeDomain.name, use.op.span, reason)
+            yield proved(use.op.span, f"{name} is {range_text(known)}, and {use.function} wants {use.domain.wants}")
     elif use.domain.wrong(known) and not known.nan and known.constant is None:
         yield _always(use, known)
     elif use.domain.bad_at_zero and known.zero is not None and known.has_zero:
@@ -127,12 +126,11 @@ def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
         yield warning
     elif use.domain.bad_at_zero:
         reason = f"whether {named(use.argument, 'the argument')} of {use.function} is {use.domain.wants} is not known"
-        yield unknown(UnsafeDomain.name, use.op.span, reason)
+        yield unknown(use.op.span, reason)
 
 
 def _always(use: Use, known: Range) -> Obligation:
     return Obligation(
-        UnsafeDomain.name,
         use.op.span,
         message=f"{use.function} of {named(use.argument, 'a value')}, which is {range_text(known)}, is NaN",
         current=f"the argument is never {use.domain.wants}",
@@ -160,7 +158,6 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     name = named(use.argument, "its argument")
     doing = "division by" if use.function == "division" else f"{use.function} of"
     yield Obligation(
-        UnsafeDomain.name,
         use.op.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"{doing} {name}, which {'is' if sure else 'may be'} 0: {zero.reason}",
@@ -237,7 +234,6 @@ def _overflows(use: Use, known: Range, ranges: Ranges) -> Obligation:
 
 def _warning(use: Use, what: str, suggestion: str) -> Obligation:
     return Obligation(
-        UnsafeDomain.name,
         use.op.span,
         severity=Severity.WARNING,
         message=f"{use.function} of {named(use.argument, 'a value')}, which {what}",

@@ -74,11 +74,9 @@ def _unsigned(op: Op, shapes: Shapes) -> str:
 def _judge(op: Op, dtype: str, readers: Iterable[Op]) -> Obligation:
     user = next(filter(_needs_sign, readers), None)
     if user is None and dtype == "uint32":
-        reason = "what is made of this difference does not depend on its sign"
-        return proved(UnsignedDifference.name, op.span, reason)
+        return proved(op.span, "what is made of this difference does not depend on its sign")
     certain, span = user is not None, (user or op).span
     return Obligation(
-        UnsignedDifference.name,
         span,
         Verdict.VIOLATED if certain else Verdict.UNKNOWN,
         "" if certain else "whether the difference can be negative is not known",

@@ -86,14 +86,13 @@ def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
     value = op.arguments["value"]
     maker = facts.flow.maker(value) if isinstance(value, Value) else None
     if maker is None or maker.name not in ARRAYS or maker.is_operator:
-        yield unknown(ArrayAsDefault.name, op.span, f"what the default of `{op.field}` is, is not known")
+        yield unknown(op.span, f"what the default of `{op.field}` is, is not known")
         return
     if not op.refuses:
         reason = f"what makes `{op.class_name}` a dataclass may put something else in the place of its defaults"
-        yield unknown(ArrayAsDefault.name, op.span, reason)
+        yield unknown(op.span, reason)
         return
     yield Obligation(
-        ArrayAsDefault.name,
         maker.span,
         message=f"the default of `{op.field}` in `{op.class_name}` is an array",
         current="Python 3.11 and newer raise ValueError here: mutable default, use default_factory",

@@ -73,9 +73,8 @@ def _judge(note: Op, flow: Flow) -> Obligation:
     name, field, span = note.class_name, note.field, note.where or note.span
     held = [value for value in note.values or () if isinstance(value, Value)]
     if not any(is_array(flow, value, context) for context in contexts(flow, note) for value in held):
-        return unknown(ArrayInStaticField.name, span, f"what `{field}` of `{name}` is given is not known")
+        return unknown(span, f"what `{field}` of `{name}` is given is not known")
     return Obligation(
-        ArrayInStaticField.name,
         span,
         message=f"`{field}` of `{name}` is structure to JAX, but holds an array",
         current="arrays cannot be compared as structure is: a second call of `jit`, or `tree.map` over two, raises",

@@ -74,7 +74,6 @@ class AttributeOnNamedtuple(Rule):
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:
     cls, name, raises = op.record, op.label, op.direct
     return Obligation(
-        AttributeOnNamedtuple.name,
         op.span,
         severity=Severity.ERROR if raises or cls in rebuilt else Severity.WARNING,
         message=f"`{name}` is set on the named tuple `{cls}`"

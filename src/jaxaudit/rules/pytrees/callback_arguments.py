@@ -86,13 +86,12 @@ def _judge(op: Op) -> Iterator[Obligation]:
     misfits = [one for region in op.regions for one in region.ops if one.name == "py.misfit"]
     refused = [one for one in misfits if not one.is_open]
     if not misfits and op.regions:
-        yield proved(CallbackArguments.name, op.span, "what it calls takes what it is given")
+        yield proved(op.span, "what it calls takes what it is given")
     elif not refused:
         reasons = dict.fromkeys(one.reason for one in misfits)
-        yield from (unknown(CallbackArguments.name, op.span, reason) for reason in reasons)
+        yield from (unknown(op.span, reason) for reason in reasons)
     for one in refused:
         yield Obligation(
-            CallbackArguments.name,
             op.span,
             message=f"`{one.qualified}` {one.reason}",
             current="the call raises TypeError when it is traced",

@@ -77,11 +77,10 @@ class ClassTakesNoArguments(Rule):
 
 def _judge(op: Op) -> Obligation:
     if not op.argument_count:
-        return proved(ClassTakesNoArguments.name, op.span, f"`{op.class_name}` is given no arguments, and takes none")
+        return proved(op.span, f"`{op.class_name}` is given no arguments, and takes none")
     if op.guarded:
-        return unknown(ClassTakesNoArguments.name, op.span, f"`{op.class_name}` may not be what is called here")
+        return unknown(op.span, f"`{op.class_name}` may not be what is called here")
     return Obligation(
-        ClassTakesNoArguments.name,
         op.span,
         message=f"`{op.class_name}` takes no arguments: nothing makes a constructor of its fields",
         current=f"the call raises TypeError: {op.class_name}() takes no arguments",

@@ -85,12 +85,11 @@ def _judge(op: Op) -> Obligation:
         if field is None and kept and kept not in flattened:
             text = f"`{kept}` is lost when `{op.class_name}` is rebuilt: it is not flattened"
             return _broken(op, text, Severity.ERROR if param in (op.given_names or ()) else Severity.WARNING)
-    return proved(FlattenLosesField.name, op.span, f"every field of `{op.class_name}` comes back where it was")
+    return proved(op.span, f"every field of `{op.class_name}` comes back where it was")
 
 
 def _broken(op: Op, message: str, severity: Severity) -> Obligation:
     return Obligation(
-        FlattenLosesField.name,
         op.span,
         severity=severity,
         message=message,

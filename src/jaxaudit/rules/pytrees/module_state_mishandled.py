@@ -154,7 +154,6 @@ def _frozen(program: Program, flow: Flow) -> Iterator[Obligation]:
         store = None if op.object_id is None else held.get(op.object_id)
         if store is not None and flow.places.comes_before(store, op):
             yield Obligation(
-                ModuleStateMishandled.name,
                 op.span,
                 message=f"`{store.label}` is changed after it was set: flax has frozen it by then",
                 current="a list that is set in `setup` becomes a tuple, and a dict a `FrozenDict`: this raises",
@@ -178,10 +177,9 @@ def _function(node: Tree) -> str:
 def _crossing(op: Op, name: str, node: Tree) -> Obligation:
     held = _function(node)
     if not held:
-        return proved(ModuleStateMishandled.name, op.span, f"no function is known among the leaves of {name}")
+        return proved(op.span, f"no function is known among the leaves of {name}")
     plain = op.spelling or op.name
     return Obligation(
-        ModuleStateMishandled.name,
         op.span,
         message=f"{name} has a function among its leaves, which `{plain}` cannot take",
         current=f"{held} is a function and a leaf of `{node.name}`; `{plain}` raises TypeError",
@@ -196,7 +194,6 @@ def _crossing(op: Op, name: str, node: Tree) -> Obligation:
 
 def _static(op: Op) -> Obligation:
     return Obligation(
-        ModuleStateMishandled.name,
         op.span,
         message="the gradient is taken of the part without arrays",
         current="`equinox.partition` gives the arrays first and the rest second: here the rest is differentiated",
@@ -208,7 +205,6 @@ def _static(op: Op) -> Obligation:
 
 def _unfiltered(op: Op, node: Tree) -> Obligation:
     return Obligation(
-        ModuleStateMishandled.name,
         op.span,
         message=f"the optimizer is started with a `{node.name}` that has a function among its leaves",
         current=f"{_function(node)} is a function, and an optimizer makes an array like each leaf: this raises",
@@ -224,11 +220,10 @@ def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
         return
     lost = lost_in(flow, state)
     if lost is None:
-        yield proved(ModuleStateMishandled.name, op.span, "the new state of the module is handed on")
+        yield proved(op.span, "the new state of the module is handed on")
     elif lost.name == "grad":
         instead = handed_on(flow, op, lost)
         yield Obligation(
-            ModuleStateMishandled.name,
             (instead or lost).span,
             severity=Severity.WARNING if instead is None else Severity.ERROR,
             message="the updated state of the module comes out of the gradient, and nobody reads it",
@@ -258,7 +253,6 @@ def _is_trained(op: Op, flow: Flow) -> bool:
 def _dropped(note: Op, made: Op, *, sure: bool) -> Obligation:
     name = note.label
     return Obligation(
-        ModuleStateMishandled.name,
         note.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{name}`, the updated state of the module, is never read",

@@ -65,11 +65,11 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     for test in region.ops:
         if test.name == "py.operator" and test.operator in ("is", "is not") and _asks(test, region.params[0]):
             if op.is_leaf:
-                yield proved(NoneLeaf.name, op.span, "`is_leaf` decides what counts as a leaf")
+                yield proved(op.span, "`is_leaf` decides what counts as a leaf")
             elif any(_replaces(branch, test, region.params[0], flow) for branch in flow.readers.get(test.result, ())):
                 yield _never(op, test)
             else:
-                yield proved(NoneLeaf.name, op.span, "where the leaf is None, None is what is left")
+                yield proved(op.span, "where the leaf is None, None is what is left")
 
 
 def _asks(test: Op, leaf: Value) -> bool:
@@ -97,7 +97,6 @@ def _is_none(value: Value, flow: Flow) -> bool:
 
 def _never(op: Op, test: Op) -> Obligation:
     return Obligation(
-        NoneLeaf.name,
         op.span,
         severity=Severity.ERROR if op.inline else Severity.WARNING,
         message="`tree.map` never calls its function for `None`, which is no leaf",

@@ -110,7 +110,7 @@ class ParametersOfOtherModule(Rule):
             if network is not None:
                 yield _judge(op, network, own, flow)
             elif plays(op.qualified, "module.apply"):
-                yield unknown(self.name, op.span, "which module is run is not known")
+                yield unknown(op.span, "which module is run is not known")
 
 
 def _run_by(flow: Flow, op: Op) -> Network | None:
@@ -129,20 +129,19 @@ def _judge(op: Op, network: Network, own: set[Network | None], flow: Flow) -> Ob
     given = op.argument("params", "variables")
     value = given.get("params") if isinstance(given, Mapping) else given
     if not isinstance(value, Value):
-        return unknown(ParametersOfOtherModule.name, op.span, "what the parameters are is not known")
+        return unknown(op.span, "what the parameters are is not known")
     trees = [skeleton(flow, value, context) for context in contexts(flow, op)]
     made = [(one.op, network_of(flow, one.op)) for one in trees if one.op is not None and one.way in _WHOLE]
     for init, other in made:
         if init is not None and other is not None and other != network:
             return _finding(op, network, init, other, sure=network in own)
     if made and len(made) == len(trees) and all(other is not None for _, other in made):
-        return proved(ParametersOfOtherModule.name, op.span, f"the parameters are those of the `{network[0]}` it runs")
-    return unknown(ParametersOfOtherModule.name, op.span, "where the parameters were made is not known")
+        return proved(op.span, f"the parameters are those of the `{network[0]}` it runs")
+    return unknown(op.span, "where the parameters were made is not known")
 
 
 def _finding(op: Op, network: Network, init: Op, other: Network, *, sure: bool) -> Obligation:
     return Obligation(
-        ParametersOfOtherModule.name,
         op.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{network[0]}` is given the parameters of `{other[0]}`",

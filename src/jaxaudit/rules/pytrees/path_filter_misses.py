@@ -57,7 +57,7 @@ def _judge(op: Op, flow: Flow) -> Obligation:
     never = next((test for test in tests if _never_equal(test, path)), None)
     if never is not None:
         return _misses(op, never)
-    return proved(PathFilterMisses.name, op.span, "no key of the path is compared with a text")
+    return proved(op.span, "no key of the path is compared with a text")
 
 
 def _never_equal(op: Op, path: Value) -> bool:
@@ -71,7 +71,6 @@ def _never_equal(op: Op, path: Value) -> bool:
 
 def _misses(op: Op, test: Op) -> Obligation:
     return Obligation(
-        PathFilterMisses.name,
         test.span,
         message="a key of the path is compared with a text, which it never equals",
         current="paths consist of `DictKey`, `GetAttrKey` and `SequenceKey` objects; this is always false",

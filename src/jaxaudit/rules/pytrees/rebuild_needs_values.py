@@ -99,13 +99,11 @@ def _crossed(program: Program) -> dict[Span, Op]:
 def _judge(op: Op, crossed: dict[Span, Op]) -> Iterator[Obligation]:
     asked, name = op.asked, op.class_name
     if not asked:
-        reason = f"the constructor of `{name}` asks for no value of what it is rebuilt from"
-        yield proved(RebuildNeedsValues.name, op.span, reason)
+        yield proved(op.span, f"the constructor of `{name}` asks for no value of what it is rebuilt from")
         return
     met = None if op.where is None else crossed.get(op.where)
     for param, what, span in asked:
         yield Obligation(
-            RebuildNeedsValues.name,
             span,
             severity=Severity.WARNING if met is None else Severity.ERROR,
             message=f"`{what}` needs the value of `{param}`, but JAX rebuilds `{name}` around tracers",

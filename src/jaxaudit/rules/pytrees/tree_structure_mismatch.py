@@ -136,7 +136,7 @@ def _absence(op: Op, position: int, first: Tree, other: Tree, flow: Flow) -> str
 
 def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obligation:
     if (reason := why_alike(flow, first, other, context)) and (not op.is_leaf or first.kind == "value"):
-        return proved(TreeStructureMismatch.name, op.span, reason)
+        return proved(op.span, reason)
     if op.is_leaf:
         return _open(op, "`is_leaf` changes what counts as a leaf")
     if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
@@ -177,7 +177,7 @@ def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
 
 
 def _open(op: Op, reason: str) -> Obligation:
-    return Obligation(TreeStructureMismatch.name, op.span, Verdict.UNKNOWN, reason, raises=Raises.TRACING)
+    return Obligation(op.span, Verdict.UNKNOWN, reason, raises=Raises.TRACING)
 
 
 def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -203,7 +203,7 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
         elif other := other_module(flow, *pair, context):
             yield _differ(op, other)
         elif one_structure(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):
-            yield proved(TreeStructureMismatch.name, op.span, "both trees belong to the same parameters")
+            yield proved(op.span, "both trees belong to the same parameters")
 
 
 def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -218,13 +218,13 @@ def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:
     elif made is not None and isinstance(leaves, Value) and (lists := listed_from(flow, leaves)):
         yield from (_put_back(op, flow, made, lists, context) for context in contexts(flow, op))
     else:
-        yield unknown(TreeStructureMismatch.name, op.span, "the order of the leaves is not known")
+        yield unknown(op.span, "the order of the leaves is not known")
 
 
 def _put_back(op: Op, flow: Flow, made: Op, lists: list[Op], context: Context) -> Obligation:
     """Compare the tree that a structure was read off with the trees that the leaves were taken from."""
     if any(one_tree(flow, made, one, context) for one in lists):
-        return proved(TreeStructureMismatch.name, op.span, "the leaves are in the order in which they were flattened")
+        return proved(op.span, "the leaves are in the order in which they were flattened")
     trees = [tree for one in (made, *lists) for tree in _trees(one)[:1]]
     found = [difference(trees[0], tree) for tree in trees[1:]] if len(trees) == len(lists) + 1 else []
     if found and all(found):
@@ -233,13 +233,12 @@ def _put_back(op: Op, flow: Flow, made: Op, lists: list[Op], context: Context) -
             Step(lists[0].span, "and the leaves are of this one"),
         )
         return _differ(op, f"structure and leaves are of different trees: {found[0]}", steps)
-    return unknown(TreeStructureMismatch.name, op.span, "whether structure and leaves are of one tree is not known")
+    return unknown(op.span, "whether structure and leaves are of one tree is not known")
 
 
 def _differ(op: Op, message: str, steps: tuple[Step, ...] = ()) -> Obligation:
     rebuilds = op.qualified == "jax.tree.unflatten"
     return Obligation(
-        TreeStructureMismatch.name,
         op.span,
         message=message,
         current="the leaves land in the wrong places" if rebuilds else "mapping over them together raises",

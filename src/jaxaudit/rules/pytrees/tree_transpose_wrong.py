@@ -62,12 +62,11 @@ def _judge(op: Op, flow: Flow) -> Obligation:
     tree = border.trees[2] if border is not None and len(border.trees) == 3 else None
     outer, inner = (_structure(op, name, flow) for name in ("outer_treedef", "inner_treedef"))
     if tree is None or outer is None or inner is None or tree.kind not in CONTAINERS:
-        return unknown(TreeTransposeWrong.name, op.span, "one of the structures is not known")
+        return unknown(op.span, "one of the structures is not known")
     found = difference(outer, tree)
     if not found or difference(inner, tree):
-        return proved(TreeTransposeWrong.name, op.span, "the outer structure is that of the tree")
+        return proved(op.span, "the outer structure is that of the tree")
     return Obligation(
-        TreeTransposeWrong.name,
         op.span,
         message="the outer and the inner structure are swapped in `tree.transpose`",
         current=f"the first structure is not that of the tree: {found}",

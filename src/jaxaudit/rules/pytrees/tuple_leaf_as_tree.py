@@ -68,13 +68,13 @@ def _judge(op: Op) -> Iterator[Obligation]:
         return
     tree = border.trees[0]
     if op.is_leaf:
-        yield proved(TupleLeafAsTree.name, op.span, "`is_leaf` decides what counts as a leaf")
+        yield proved(op.span, "`is_leaf` decides what counts as a leaf")
     elif tree.kind in CONTAINERS and any(_holds_shape(child) for child in tree.children):
         yield _taken_apart(op, use)
     elif tree.kind in CONTAINERS:
-        yield proved(TupleLeafAsTree.name, op.span, "no entry of the tree is a tuple of numbers")
+        yield proved(op.span, "no entry of the tree is a tuple of numbers")
     else:
-        yield unknown(TupleLeafAsTree.name, op.span, "what the tree holds is not known")
+        yield unknown(op.span, "what the tree holds is not known")
 
 
 def _is_shape(op: Op, leaf: Value) -> bool:
@@ -89,7 +89,6 @@ def _holds_shape(tree: Tree) -> bool:
 
 def _taken_apart(op: Op, use: Op) -> Obligation:
     return Obligation(
-        TupleLeafAsTree.name,
         op.span,
         message="`tree.map` takes the shapes in this tree apart: a tuple is no leaf",
         current="the function is called once for each number of a shape, and makes a vector of each",

@@ -119,12 +119,12 @@ def _judge(op: Op) -> Iterator[Obligation]:
 
 def _crossed(op: Op, name: str, node: Tree) -> Obligation:
     if node.registered == "yes":
-        return proved(UnregisteredClass.name, op.span, f"`{node.name}` is registered as a pytree")
+        return proved(op.span, f"`{node.name}` is registered as a pytree")
     if node.registered != "no":
-        return unknown(UnregisteredClass.name, op.span, node.registered)
+        return unknown(op.span, node.registered)
     own = op.regions and node.where.covers(op.regions[0].span)
     if node.kind == "outside" and not own:
-        return unknown(UnregisteredClass.name, op.span, f"{name} may be of a registered subclass of `{node.name}`")
+        return unknown(op.span, f"{name} may be of a registered subclass of `{node.name}`")
     found = _no_pytree(
         op,
         node,
@@ -140,7 +140,6 @@ def _crossed(op: Op, name: str, node: Tree) -> Obligation:
 
 def _no_pytree(op: Op, node: Tree, consequence: str, current: str, otherwise: str) -> Obligation:
     return Obligation(
-        UnregisteredClass.name,
         op.span,
         message=f"`{node.name}` is no pytree, so {consequence}",
         current=current,

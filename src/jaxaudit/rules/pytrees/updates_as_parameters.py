@@ -122,7 +122,7 @@ class UpdatesAsParameters(Rule):
 def _applied(flow: Flow, op: Op) -> Iterator[Obligation]:
     for value in values_in(op.arguments.get("updates")):
         if _given(flow, origin(flow, value, {})) is not None:
-            yield proved(UpdatesAsParameters.name, op.span, "the updates are applied to the parameters")
+            yield proved(op.span, "the updates are applied to the parameters")
             return
 
 
@@ -154,7 +154,6 @@ def _remade(flow: Flow, loop: Loop) -> Iterator[Obligation]:
 
 def _forgetful(made: Op | None, step: Op) -> Obligation:
     return Obligation(
-        UpdatesAsParameters.name,
         step.span if made is None else made.span,
         message="the state of the optimizer is made anew in every turn, while the parameters go on",
         current="moments, counters and schedules start again at each step, and what the step before gave is lost",
@@ -222,7 +221,6 @@ def _place(flow: Flow, value: Value, step: Op) -> Op:
 def _misplaced(op: Op, step: Op, position: int) -> Obligation:
     updates = position == 0
     return Obligation(
-        UpdatesAsParameters.name,
         op.span,
         message="the updates take the place of the parameters"
         if updates

@@ -173,7 +173,7 @@ def _judge(scope: Scope, found: Mapping[Use, Conflict], keys: KeyFacts) -> Itera
         elif conflict.handed and _is_drawn_from(conflict, keys):
             yield _finding(scope, keys, conflict)
         elif not conflict.certain:
-            yield unknown(KeyReused.name, use.spot.span, _doubt(keys, conflict))
+            yield unknown(use.spot.span, _doubt(keys, conflict))
         elif is_library(conflict):
             yield _inside(keys, conflict)
         elif use.spot not in keys.repeated and not is_unrolled(conflict):
@@ -195,20 +195,19 @@ def _first(scope: Scope, keys: KeyFacts, use: Use) -> Obligation:
     elif scope.op is None and use.term in keys.handed_out:
         open_for = f"{key_name(keys, use)} is returned too, and what callers do with it is not known"
     if open_for:
-        return unknown(KeyReused.name, use.spot.span, open_for)
-    return proved(KeyReused.name, use.spot.span, _reason(keys, use))
+        return unknown(use.spot.span, open_for)
+    return proved(use.spot.span, _reason(keys, use))
 
 
 def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
     """Judge two uses inside one call of a library: its caller gives the key away once, and can only be warned."""
     name, span = key_name(keys, conflict.second), conflict.second.spot.span
     if is_repeated(conflict):
-        return proved(KeyReused.name, span, f"{name} gives the same numbers twice inside one call of a library")
+        return proved(span, f"{name} gives the same numbers twice inside one call of a library")
     library = conflict.second.origin.site.library
     where = f"`{library}` of a library" if library else "the library that is called here"
     drawn = [one.origin.site.function or one.how.value for one in (conflict.first, conflict.second)]
     return Obligation(
-        KeyReused.name,
         span,
         severity=Severity.WARNING,
         message=short(f"{where} uses {name} twice: its random numbers depend on each other"),
@@ -249,7 +248,6 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict) -> Obligation:
     # A library that folds something into the key draws other numbers from it than a plain draw does.
     effect = "" if any(one.origin.spot.folds for one in (first, use)) else ", so both see the same random bits"
     return Obligation(
-        KeyReused.name,
         span,
         severity=Severity.ERROR if conflict.certain else Severity.WARNING,
         message=_message(keys, conflict, name, where),

@@ -80,16 +80,15 @@ def _judge(op: Op, base: Value, keys: KeyFacts) -> Iterator[Obligation]:
     drawn = any(one for part in op.results for one in _spending(part, keys))
     spent = next((one for one in _spending(base, keys) if keys.places.both_happen(one, op)), None)
     if _is_array(term):
-        yield proved(OneKeyAsMany.name, op.span, f"{name} holds the keys that `split` gives")
+        yield proved(op.span, f"{name} holds the keys that `split` gives")
     elif op.listed:
-        reason = f"{name} is a list or an iterator, and its items are the keys"
-        yield from [proved(OneKeyAsMany.name, op.span, reason)] if drawn else ()
+        yield from [proved(op.span, f"{name} is a list or an iterator, and its items are the keys")] if drawn else ()
     elif spent is not None or (drawn and is_single(term)):
         yield _finding(op, base, name, spent)
     elif drawn:
-        yield unknown(OneKeyAsMany.name, op.span, f"whether {name} is one key or several is not known")
+        yield unknown(op.span, f"whether {name} is one key or several is not known")
     elif is_single(term):
-        yield unknown(OneKeyAsMany.name, op.span, f"{name} is one key, and what becomes of its parts is not known")
+        yield unknown(op.span, f"{name} is one key, and what becomes of its parts is not known")
 
 
 def _spending(key: Value, keys: KeyFacts) -> Iterator[Op]:
@@ -105,7 +104,6 @@ def _is_array(term: Term) -> bool:
 
 def _finding(op: Op, base: Value, name: str, spent: Op | None) -> Obligation:
     return Obligation(
-        OneKeyAsMany.name,
         op.span,
         message=f"{name} is one key, and here it is taken apart",
         current="the parts of a raw key are the words of its data, and a typed key raises TypeError",

@@ -105,13 +105,13 @@ class PythonRandomInTracedCode(Rule):
         for op in program.named("py.random", "py.clock"):
             if _is_fixed(op, facts):
                 reason = f"`{op.qualified}` gives constants: its generator is made from a constant seed here"
-                yield proved(self.name, op.span, reason)
+                yield proved(op.span, reason)
             else:
                 tracers = [(visit, _tracer(visit)) for visit in visits.get(op, ())]
                 yield from (_judge(op, by, missing=_is_spare(visit, facts)) for visit, by in tracers if by is not None)
                 if op.name == "py.random" and all(by is None for _, by in tracers):
                     name = op.qualified or callee_of(op)
-                    yield proved(self.name, op.span, f"`{name}` runs in plain Python, outside traced code")
+                    yield proved(op.span, f"`{name}` runs in plain Python, outside traced code")
 
 
 def _is_fixed(op: Op, facts: Facts) -> bool:
@@ -141,7 +141,6 @@ def _judge(op: Op, traced: Op, *, missing: bool) -> Obligation:
     function = op.qualified or callee_of(op)
     clock = op.name == "py.clock"
     return Obligation(
-        PythonRandomInTracedCode.name,
         op.span,
         severity=Severity.WARNING if clock or missing else Severity.ERROR,
         message=short(f"`{function}` runs {_ONCE[traced.name]}, then it is a constant"),

@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import CALCULATING
-from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, short, steps, way_to
 
 _WORDS = {
@@ -92,11 +92,10 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> It
     same.sort(key=lambda use: use.origin.how is not How.DRAW)
     kind, element = _WORDS[op.name]
     if same and ((op.options or {}).get("axis_size") == 1 or _is_array(op, facts)):
-        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, f"{kind} has one {element} only")
+        yield proved(op.span, f"{kind} has one {element} only")
         return
     if same and op.name in ("pmap", "shard_map") and all(callee_of(use.origin.spot) == "init" for use in same):
-        reason = f"every {element} is to start from the same parameters"
-        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
+        yield proved(op.span, f"every {element} is to start from the same parameters")
         return
     if same:
         seeded = any(one.turn is Turn.SEEDED and one.use is same[0] for one in turned)
@@ -105,12 +104,10 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> It
     doubtful = [one.use for one in turned if one.turn is Turn.UNKNOWN]
     if doubtful:
         name = key_name(keys, doubtful[0])
-        reason = f"whether {name} differs for each {element} of {kind} could not be told"
-        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.UNKNOWN, reason)
+        yield unknown(op.span, f"whether {name} differs for each {element} of {kind} could not be told")
     elif turned:
         name = key_name(keys, turned[0].use)
-        reason = f"{name} is another key for each {element} of {kind}"
-        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
+        yield proved(op.span, f"{name} is another key for each {element} of {kind}")
 
 
 def _is_array(op: Op, facts: Facts) -> bool:
@@ -130,7 +127,6 @@ def _finding(op: Op, use: Use, keys: KeyFacts, *, seeded: bool) -> Obligation:
         doubt = doubt or "it is seeded inside the mapped function"
     current = f"{doer(use)} uses {name} for every {element}, so all of them see the same random bits"
     return Obligation(
-        SameKeyAcrossVmap.name,
         op.span,
         severity=Severity.WARNING if doubt else Severity.ERROR,
         message=short(f"{name} is the same for every {element} of {kind}, so the numbers repeat"),

@@ -167,7 +167,7 @@ def _is_handler(spot: Op, loop: Op, keys: KeyFacts) -> bool:
 
 
 def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:
-    return Obligation(SameKeyInLoop.name, op.span, verdict, reason)
+    return Obligation(op.span, verdict, reason)
 
 
 def _finding(loop: Op, verdict: Turned, keys: KeyFacts) -> Obligation:
@@ -183,7 +183,6 @@ def _finding(loop: Op, verdict: Turned, keys: KeyFacts) -> Obligation:
         current = f"{doer(use)} gets the same key in every turn, so every turn sees the same random bits"
     repeated = None if verdict.turn is Turn.HANDED_ON else loop
     return Obligation(
-        SameKeyInLoop.name,
         use.spot.span,
         severity=Severity.WARNING if seeded or not use.consumes else Severity.ERROR,
         message=short(message),
@@ -200,7 +199,6 @@ def _unrolled(conflict: Conflict, keys: KeyFacts) -> Obligation:
     use = conflict.second
     name = key_name(keys, use)
     return Obligation(
-        SameKeyInLoop.name,
         use.spot.span,
         message=short(f"{name} is the same every time this is run, so the numbers repeat"),
         current=f"{doer(use)} gets the same key in several turns, so they see the same random bits",

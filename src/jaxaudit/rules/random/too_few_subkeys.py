@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.terms import Split, length
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Edit, Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Edit, Example, Obligation, Raises, Rule, Step, proved, unknown
 from jaxaudit.rules.random._shared.phrases import short
 from jaxaudit.spans import Span
 
@@ -80,9 +80,8 @@ def _unpacked(op: Op, split: Split, keys: KeyFacts) -> Obligation:
     at_least = "at least " if star is not None else ""
     if names == given or (star is not None and names < given):
         reason = f"the split on line {split.tag[-1].span.line} gives {given} subkeys and {at_least}{names} are taken"
-        return Obligation(TooFewSubkeys.name, op.span, Verdict.PROVED, reason)
+        return proved(op.span, reason)
     return Obligation(
-        TooFewSubkeys.name,
         op.span,
         message=short(f"`split` gives {given} subkeys but {at_least}{names} are unpacked"),
         current=f"{given} subkeys are unpacked into {at_least}{names} names, which raises ValueError",
@@ -97,14 +96,13 @@ def _unpacked(op: Op, split: Split, keys: KeyFacts) -> Obligation:
 def _indexed(op: Op, split: Split, index: int, keys: KeyFacts) -> Obligation:
     given = length(split)
     if given is None and index in (0, -1):
-        return Obligation(TooFewSubkeys.name, op.span, Verdict.PROVED, "a split gives at least one subkey")
+        return proved(op.span, "a split gives at least one subkey")
     if given is None:
         return _unknown(op, f"how many subkeys the split of {name_of(keys, split.parent)} gives is not known")
     if -given <= index < given:
-        return Obligation(TooFewSubkeys.name, op.span, Verdict.PROVED, f"row {index} exists: there are {given}")
+        return proved(op.span, f"row {index} exists: there are {given}")
     last = given - 1 if index > 0 else 0
     return Obligation(
-        TooFewSubkeys.name,
         op.span,
         message=short(f"row {index} of {given} subkeys does not exist; JAX silently gives row {last}"),
         current=f"the index is clamped, so this is the same key as row {last}",
@@ -115,7 +113,7 @@ def _indexed(op: Op, split: Split, index: int, keys: KeyFacts) -> Obligation:
 
 
 def _unknown(op: Op, reason: str) -> Obligation:
-    return Obligation(TooFewSubkeys.name, op.span, Verdict.UNKNOWN, reason)
+    return unknown(op.span, reason)
 
 
 def _plain(keys: KeyFacts, split: Split) -> str:

@@ -79,7 +79,7 @@ class BranchTypeMismatch(Rule):
         """List every `cond` and `switch`."""
         shapes, flow = facts.get(Shapes), facts.flow
         for op in program.named("cond"):
-            other = other_branch(self.name, op, shapes)
+            other = other_branch(op, shapes)
             if other is not None:
                 yield other
             else:
@@ -98,13 +98,12 @@ def _judge(op: Op, context: Context, flow: Flow) -> Obligation:
                 return _mismatch(op, named(column[0], named(other, "the result")), match, steps)
             open_leaf = open_leaf or (match.fit is Fit.OPEN and not one_type(flow, column[0], other))
     if open_leaf:
-        return unknown(BranchTypeMismatch.name, op.span, "the types that the branches give are not all known")
-    return proved(BranchTypeMismatch.name, op.span, "all branches give the same shapes and dtypes")
+        return unknown(op.span, "the types that the branches give are not all known")
+    return proved(op.span, "all branches give the same shapes and dtypes")
 
 
 def _mismatch(op: Op, name: str, match: Match, steps: tuple[Step, ...]) -> Obligation:
     return Obligation(
-        BranchTypeMismatch.name,
         op.span,
         message=f"{name} is {match.first} in one branch and {match.second} in another",
         current="JAX refuses this: all branches must give the same types",

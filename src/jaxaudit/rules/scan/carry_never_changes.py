@@ -79,17 +79,17 @@ class CarryNeverChanges(Rule):
 
 
 def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
-    rule, results = CarryNeverChanges.name, loop.body.results
+    results = loop.body.results
     for one in loop.carried:
         if one.position >= len(results):
             continue
         name = f"`{one.param.name}`" if one.param.name else "a part of the state"
         if results[one.position] is not one.param:
-            yield proved(rule, loop.op.span, f"each turn gives {name} anew")
+            yield proved(loop.op.span, f"each turn gives {name} anew")
         elif (reader := _calculating(loop, one, facts.flow)) is None:
-            yield proved(rule, loop.op.span, f"{name} is handed through, and nothing is calculated with it")
+            yield proved(loop.op.span, f"{name} is handed through, and nothing is calculated with it")
         elif (start := _equal_numbers(one, facts)) is None:
-            yield unknown(rule, loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
+            yield unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
         else:
             yield _finding(loop, one, name, start, reader)
 
@@ -115,7 +115,6 @@ def _finding(loop: Loop, one: Carried, name: str, start: str, reader: Op) -> Obl
     if handed_on is not None:
         steps = (*steps, Step(handed_on.span, "it goes into the next turn as it came in"))
     return Obligation(
-        CarryNeverChanges.name,
         loop.op.span,
         message=f"{name} starts as {start} everywhere, and no turn of the loop changes it",
         current=f"every turn calculates with {start}",

@@ -82,17 +82,16 @@ class CarryTypeChanges(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop that carries something."""
         for op, leaves in carried_leaves(facts):
-            other = other_structure(self.name, op, facts.flow)
+            other = other_structure(op, facts.flow)
             yield from _judge(op, leaves) if other is None else (other,)
 
 
 def _judge(op: Op, leaves: Sequence[CarriedLeaf]) -> Iterator[Obligation]:
-    rule, fits = CarryTypeChanges.name, [leaf.match.fit for leaf in leaves]
+    fits = [leaf.match.fit for leaf in leaves]
     changed = next((leaf for leaf in leaves if leaf.match.fit is Fit.CLASHES and leaf.is_renewed), None)
     if changed is not None:
         before, after = changed.match.first, changed.match.second
         yield type_change(
-            rule,
             changed,
             f"{changed.name} is carried in as {before} and out as {after}",
             f"{changed.name} leaves the body as {before}",
@@ -102,7 +101,7 @@ def _judge(op: Op, leaves: Sequence[CarriedLeaf]) -> Iterator[Obligation]:
         # `initial-carry-mismatch` speaks of it.
         return
     elif leaves and Fit.OPEN not in fits:
-        yield proved(rule, op.span, f"every part of the carry of this `{op.name}` keeps its shape and dtype")
+        yield proved(op.span, f"every part of the carry of this `{op.name}` keeps its shape and dtype")
     else:
         what = leaves[fits.index(Fit.OPEN)].name if leaves else "the carry"
-        yield unknown(rule, op.span, f"the type of {what} is not fully known")
+        yield unknown(op.span, f"the type of {what} is not fully known")

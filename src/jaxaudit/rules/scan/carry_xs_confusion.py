@@ -72,7 +72,7 @@ class CarryXsConfusion(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `scan` over named axes."""
         axes = facts.get(Axes)
-        yield from agreements(self.name, axes, _agreed)
+        yield from agreements(axes, _agreed)
         yield from (_finding(one) for one in axes.conflicts if one.meeting.how == "scanned")
 
 
@@ -84,7 +84,6 @@ def _finding(conflict: Conflict) -> Obligation:
     meeting, astray = conflict.meeting, conflict.astray
     odd = meeting.right if astray is meeting.left else meeting.left
     return violated(
-        CarryXsConfusion.name,
         conflict,
         f"{name_of(odd.value)} goes by `{axis_of(odd.dim)}`, but is scanned along `{axis_of(astray.dim)}`",
         f"every step sees all of {name_of(odd.value)} {shape_of(odd.dims)}",

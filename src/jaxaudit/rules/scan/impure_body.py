@@ -94,12 +94,11 @@ class ImpureBody(Rule):
         """List every loop of JAX, and every change of outside state in its body."""
         tracing = facts.get(TracingFacts)
         yield from (_judge(store) for store in outer_stores(tracing) if store.tracer.name in REPEATED)
-        yield from undisturbed(self.name, program, tracing, *sorted(CARRYING))
+        yield from undisturbed(program, tracing, *sorted(CARRYING))
 
 
 def _judge(store: Store) -> Obligation:
-    return unchanging(ImpureBody.name, store, "in every step") or Obligation(
-        ImpureBody.name,
+    return unchanging(store, "in every step") or Obligation(
         store.visit.op.span,
         severity=Severity.WARNING if store.visit.op.name == "py.append" else Severity.ERROR,
         message=f"{store.target} changes once for all steps of {transform(store.tracer)}",

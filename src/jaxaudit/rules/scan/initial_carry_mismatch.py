@@ -75,7 +75,6 @@ class InitialCarryMismatch(Rule):
 def _mismatch(leaf: CarriedLeaf) -> Obligation:
     before, after = leaf.match.first, leaf.match.second
     return type_change(
-        InitialCarryMismatch.name,
         leaf,
         f"{leaf.name} starts as {before} but the body makes {after}",
         f"the loop starts with {leaf.name} as {after}",

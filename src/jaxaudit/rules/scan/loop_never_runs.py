@@ -70,10 +70,10 @@ class LoopNeverRuns(Rule):
             if len(bounds) == 2 and bounds[0] is not None and bounds[1] is not None:
                 yield _judge(op, bounds[0], bounds[1])
             elif loop is not None and loop.counter is not None and facts.flow.is_read(loop.counter):
-                yield proved(self.name, op.span, "its body knows which turn it is")
+                yield proved(op.span, "its body knows which turn it is")
             elif loop is None or bounds[:1] != [1]:
                 first = bounds[:1] == [0]
-                yield (proved if first else unknown)(self.name, op.span, "it begins at 0" if first else _OPEN)
+                yield (proved if first else unknown)(op.span, "it begins at 0" if first else _OPEN)
             else:
                 yield _one_less(op, loop, facts.flow)
 
@@ -83,9 +83,8 @@ def _one_less(op: Op, loop: Loop, flow: Flow) -> Obligation:
     makers = [made for one in loop.carried if (made := flow.maker(one.start)) is not None]
     before = {(made.name, made.qualified or made.callee) for made in makers}
     if any((one.name, one.qualified or one.callee) in before for one in loop.body.walk()):
-        return unknown(LoopNeverRuns.name, op.span, "whether the first turn was taken before the loop is not known")
+        return unknown(op.span, "whether the first turn was taken before the loop is not known")
     return Obligation(
-        LoopNeverRuns.name,
         op.span,
         severity=Severity.WARNING,
         message="the loop begins at 1 and does not count, so it runs once less than its bound says",
@@ -104,9 +103,8 @@ def _number(value: Value, flow: Flow) -> int | None:
 def _judge(op: Op, start: int, stop: int) -> Obligation:
     if not (start > 1 and stop in (0, -1)):
         reason = f"the loop counts from {start} up to {stop}" if start <= stop else "it has nothing to go through here"
-        return proved(LoopNeverRuns.name, op.span, reason)
+        return proved(op.span, reason)
     return Obligation(
-        LoopNeverRuns.name,
         op.span,
         message=f"the loop counts up from {start} to {stop}, so it never runs",
         current="the body is left out, and what the loop carries stays as it was",

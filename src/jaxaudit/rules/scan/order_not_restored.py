@@ -92,9 +92,9 @@ def _judge(op: Op, turns: list[Op], flow: Flow) -> Iterator[Obligation]:
             yield _finding(op, reader, turns[0])
             return
     if any(_is_turn(reader) for value in onward for reader in flow.readers.get(value, ())):
-        yield proved(OrderNotRestored.name, op.span, "what the scan gives is turned back")
+        yield proved(op.span, "what the scan gives is turned back")
     else:
-        yield unknown(OrderNotRestored.name, op.span, "what meets the results, which are back to front, is not known")
+        yield unknown(op.span, "what meets the results, which are back to front, is not known")
 
 
 def _turn(value: Value, flow: Flow) -> Op | None:
@@ -149,7 +149,6 @@ def _back(value: Value, flow: Flow) -> Iterator[Value]:
 
 def _finding(op: Op, reader: Op, turn: Op) -> Obligation:
     return Obligation(
-        OrderNotRestored.name,
         reader.span,
         message="what a scan over turned arrays gives meets here what is in its own order",
         current=f"the first element of {named(op.results[-1], 'the result')} belongs to the last step",

@@ -100,7 +100,7 @@ def _judge(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         if loop.kind in ("checkpointed", "bounded"):
             reason = "this loop stores what its backward pass needs"
         elif not start:
-            yield unknown(ReverseThroughWhileLoop.name, loop.span, "what is differentiated is open")
+            yield unknown(loop.span, "what is differentiated is open")
             continue
         elif not through:
             reason = "what the loop computes does not depend on what is differentiated"
@@ -109,7 +109,7 @@ def _judge(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             continue
         else:
             reason = "the result that is differentiated does not depend on the loop"
-        yield proved(ReverseThroughWhileLoop.name, loop.span, reason)
+        yield proved(loop.span, reason)
 
 
 def _takes_derivative(op: Op) -> bool:
@@ -142,7 +142,6 @@ def _is_whole(shapes: Shapes, *values: Value) -> bool:
 
 def _finding(loop: Op, grad: Op) -> Obligation:
     return Obligation(
-        ReverseThroughWhileLoop.name,
         loop.span,
         message="a gradient is taken through this `while_loop`",
         current="JAX raises an error when the gradient is computed: the length of the loop is not known beforehand",

@@ -81,15 +81,14 @@ def _judge(op: Op, context: Context) -> Obligation:
             return _mismatch(op, sizes[0], (name, size))
         worst = worst if fit is Fit.FITS else fit
     if worst is Fit.OPEN:
-        return unknown(ScanLengthMismatch.name, op.span, "the leading sizes of what is scanned are not all known")
+        return unknown(op.span, "the leading sizes of what is scanned are not all known")
     steps = shown(sizes[0][1]) if sizes else "no"
-    return proved(ScanLengthMismatch.name, op.span, f"all inputs of this scan have {steps} steps")
+    return proved(op.span, f"all inputs of this scan have {steps} steps")
 
 
 def _mismatch(op: Op, first: tuple[str, Dim], second: tuple[str, Dim]) -> Obligation:
     what = f"{first[0]} has {shown(first[1])} steps and {second[0]} has {shown(second[1])}"
     return Obligation(
-        ScanLengthMismatch.name,
         op.span,
         message=what.replace("`length` has", "`length` is"),
         current="JAX refuses this scan: its inputs differ in their leading size",

@@ -81,7 +81,7 @@ class ScannedAxisNotTime(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `scan` over named axes."""
         axes = facts.get(Axes)
-        yield from agreements(self.name, axes, _agreed)
+        yield from agreements(axes, _agreed)
         yield from map(_finding, axes.caused(Cause.SCANNED))
         yield from map(_repeated, repeated_lengths(facts.flow, facts.get(Shapes)))
 
@@ -95,7 +95,6 @@ def _finding(conflict: Conflict) -> Obligation:
     other = meeting.right if astray is meeting.left else meeting.left
     left, scanned = axis_of(astray.dim), axis_of(other.dim)
     return violated(
-        ScannedAxisNotTime.name,
         conflict,
         f"`scan` steps through `{scanned}`, but its body is written for steps of `{left}`",
         f"each step sees one of `{left}`, and all of `{scanned}`",
@@ -106,7 +105,6 @@ def _finding(conflict: Conflict) -> Obligation:
 def _repeated(one: RepeatedLength) -> Obligation:
     length, meant = one.length.name, one.meant.name
     return Obligation(
-        ScannedAxisNotTime.name,
         one.scan.span,
         message=f"`scan` runs `{length}` times, the rows of {name_of(one.carried)}; `{meant}` is no length at all",
         current=f"what is collected has `{length}` times `{length}` elements, and nothing has `{meant}`",

@@ -96,10 +96,10 @@ def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) ->
         beside = next((one for one in carried if _is_update(op, start) and _is_update(one, param)), None)
         if beside is not None and op.name == beside.name and op.function == beside.function:
             return _finding(loop, op, start, param, "this update stays at one place, the one beside it moves on")
-    rule, span = StartReadInBody.name, reads[0].span
+    span = reads[0].span
     if any({start, param} <= set(op.operands) for op in reads):
-        return proved(rule, span, f"{named(start, 'the start')} meets what became of it")
-    return unknown(rule, span, f"whether {named(start, 'the start')} is meant, and not what became of it, is not known")
+        return proved(span, f"{named(start, 'the start')} meets what became of it")
+    return unknown(span, f"whether {named(start, 'the start')} is meant, and not what became of it, is not known")
 
 
 def _begins_anew(loop: Op, reads: list[Op], start: Value, after: Value, flow: Flow) -> bool:
@@ -117,7 +117,6 @@ def _finding(loop: Op, op: Op, start: Value, param: Value, current: str) -> Obli
     name = named(start, "this")
     other = named(param, "the carry") if param.name != start.name else "what the loop carries"
     return Obligation(
-        StartReadInBody.name,
         op.span,
         message=f"{name} is what the loop began with, and the loop carries a newer one",
         current=current,

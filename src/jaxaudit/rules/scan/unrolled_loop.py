@@ -139,8 +139,7 @@ def _judge(elements: list[Visit], stage: Op, shapes: Shapes) -> Iterator[Obligat
     trips = {one.op: loop.trips or _counted(one.op, shapes) for one in elements}
     fewest = min((number for number in trips.values() if number is not None), default=None)
     if fewest is not None and fewest < _MANY:
-        reason = f"the loop runs {fewest} times, and its body is copied as often"
-        yield proved(UnrolledLoop.name, op.span, reason)
+        yield proved(op.span, f"the loop runs {fewest} times, and its body is copied as often")
     # `zip` ends with the shortest: beside a list of layers, the rows of an array are no reason to expect many turns.
     elif all(trips[one.op] is not None or _over_leading_axis(one, loop) for one in elements):
         count = "one for each item of the leading axis" if fewest is None else f"{fewest} turns"
@@ -206,7 +205,6 @@ def _indexes(loop: Op, counter: Value) -> bool:
 
 def _violation(op: Op, stage: Op, count: str) -> Obligation:
     return Obligation(
-        UnrolledLoop.name,
         op.span,
         severity=Severity.PERFORMANCE,
         message=f"this loop is unrolled under {transform(stage)}: {count}",

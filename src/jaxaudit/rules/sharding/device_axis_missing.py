@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.axes._shared.phrases import name_of
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 
 _MADE = {
     **dict.fromkeys(playing("module.init"), "the variables of a module"),
@@ -110,11 +110,9 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         elif fact.dims and (fact.dims[0].constant or 0) > _LOCAL and _has_devices(op, shapes):
             yield _finding(op, value, f"a batch of {fact.dims[0].constant} beside copies for each device", made)
         elif fact.dims and _is_of_devices(fact.dims[0]):
-            reason = f"{name_of(value)} has one entry for each device first"
-            yield Obligation(DeviceAxisMissing.name, op.span, Verdict.PROVED, reason)
+            yield proved(op.span, f"{name_of(value)} has one entry for each device first")
         elif fact.dims != ():
-            reason = f"whether {name_of(value)} has one entry for each device first is not known"
-            yield Obligation(DeviceAxisMissing.name, op.span, Verdict.UNKNOWN, reason)
+            yield unknown(op.span, f"whether {name_of(value)} has one entry for each device first is not known")
 
 
 def _has_devices(op: Op, shapes: Shapes) -> bool:
@@ -144,7 +142,6 @@ def _is_mapped(op: Op, flow: Flow) -> bool:
 
 def _finding(op: Op, value: Value, what: str, made: Op | None) -> Obligation:
     return Obligation(
-        DeviceAxisMissing.name,
         op.span,
         message=f"`pmap` takes a slice for each device from {name_of(value)}, which is {what.rstrip()}",
         current="its first axis, if it has one, is not that of the devices; the call raises",

@@ -120,16 +120,16 @@ def _followed(flow: Flow, call: Applied) -> _Step:
 
 
 def _judged(step: _Step, steps: list[_Step], flow: Flow) -> Iterator[Obligation]:
-    rule, span = LocalGradientApplied.name, step.call.op.span
+    span = step.call.op.span
     witnesses = [op for one in steps if _run_together(step, one, flow) for op in one.reductions]
     witnesses += [op for derivative in step.derivatives for op in _of_loss(derivative, flow)]
     missing = {name: op for op in witnesses for name in _names(op.arguments.get("axis_name")) if name not in step.axes}
     if not step.derivatives or not witnesses:
         return
     if not missing:
-        yield proved(rule, span, "the gradient is reduced over every axis that its step reduces over")
+        yield proved(span, "the gradient is reduced over every axis that its step reduces over")
     elif any(map(_reduces_inside, step.derivatives)) or _binds_shards(step.call.op, flow):
-        yield unknown(rule, span, "whether the gradient is reduced already where it is taken is not known")
+        yield unknown(span, "whether the gradient is reduced already where it is taken is not known")
     else:
         yield _finding(step, *min(missing.items(), key=lambda item: item[0]))
 
@@ -166,7 +166,6 @@ def _binds_shards(op: Op, flow: Flow) -> bool:
 
 def _finding(step: _Step, axis: str, witness: Op) -> Obligation:
     return Obligation(
-        LocalGradientApplied.name,
         step.call.op.span,
         message=f"the gradient that is applied here is not reduced over `{axis}`",
         current=f"each copy along `{axis}` applies the gradient of its own data, and their parameters drift apart",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.replication import Spread, left_unequal
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _PROGRAM = """from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
@@ -65,8 +65,7 @@ class MissingCrossDeviceReduction(Rule):
 def _judge(op: Op) -> Iterator[Obligation]:
     results = left_unequal(op)
     if results is not None and op.check is not False:
-        reason = "JAX has checked that what leaves this `shard_map` as equal is equal on all devices"
-        yield proved(MissingCrossDeviceReduction.name, op.span, reason)
+        yield proved(op.span, "JAX has checked that what leaves this `shard_map` as equal is equal on all devices")
     elif results is not None:
         yield from (_verdict(op, value, spread) for value, spread in results)
 
@@ -75,14 +74,11 @@ def _verdict(op: Op, value: Value, spread: Spread) -> Obligation:
     what = f"`{value.name}`" if value.name else "a result"
     if spread.open:
         told = ", ".join(f"`{axis}`" for axis in sorted(spread.open))
-        reason = f"whether {what} is equal along {told} cannot be told"
-        return Obligation(MissingCrossDeviceReduction.name, value.span, Verdict.UNKNOWN, reason)
+        return unknown(value.span, f"whether {what} is equal along {told} cannot be told")
     if not spread.sure:
-        reason = f"{what} is equal on all devices, or leaves with the axis along which it differs"
-        return proved(MissingCrossDeviceReduction.name, value.span, reason)
+        return proved(value.span, f"{what} is equal on all devices, or leaves with the axis along which it differs")
     axis = min(spread.sure)
     return Obligation(
-        MissingCrossDeviceReduction.name,
         value.span,
         message=f"{what} leaves `shard_map` as equal along `{axis}`, but each device has computed its own",
         current=f"`out_specs` does not name `{axis}`, nothing reduces over it, and JAX's check is off: what one device "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Program, Region
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict, proved, unknown
 
 _PROGRAM = """from jax import lax
 
@@ -148,18 +148,16 @@ def _names(argument: Argument) -> Iterator[str]:
 
 
 def _judge(op: Op, name: str, around: _Around, anywhere: set[str]) -> Obligation:
-    rule = UnboundAxisName.name
     if name in around.names:
-        return Obligation(rule, op.span, Verdict.PROVED, f"a transformation around it binds the axis `{name}`")
+        return proved(op.span, f"a transformation around it binds the axis `{name}`")
     if not around.certain and anywhere and name not in anywhere:
         return _bound_nowhere(op, name, anywhere)
     if not around.certain:
-        return Obligation(rule, op.span, Verdict.UNKNOWN, f"what binds the axis `{name}` was not seen")
+        return unknown(op.span, f"what binds the axis `{name}` was not seen")
     function = op.function
     bound = ", ".join(f"`{one}`" for one in around.names) or "none"
     binder = around.binder
     return Obligation(
-        rule,
         op.span,
         message=f"`{function}` names the axis `{name}`, which nothing around it binds",
         current=f"the axes that are bound here: {bound}; JAX raises a NameError when it traces this",
@@ -174,7 +172,6 @@ def _bound_nowhere(op: Op, name: str, anywhere: set[str]) -> Obligation:
     """Report a name that none of the maps in sight binds, where others may be out of sight."""
     bound = ", ".join(f"`{one}`" for one in sorted(anywhere))
     return Obligation(
-        UnboundAxisName.name,
         op.span,
         Verdict.UNKNOWN,
         f"what binds the axis `{name}` was not seen",

@@ -78,10 +78,9 @@ class AssumesBatchPosition(Rule):
                 continue
             contexts = shapes.contexts(op)
             if not contexts or any(context.of(value).dims is None for context in contexts):
-                yield unknown(self.name, op.span, "the rank of what is searched under `vmap` is not known")
+                yield unknown(op.span, "the rank of what is searched under `vmap` is not known")
             else:
-                reason = "what is searched under `vmap` has not been cut down to one number by an index"
-                yield proved(self.name, op.span, reason)
+                yield proved(op.span, "what is searched under `vmap` has not been cut down to one number by an index")
         yield from _only_outputs(facts, shapes)
 
 
@@ -121,7 +120,6 @@ def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
 def _one_of(op: Op, layer: Op, count: int) -> Obligation:
     at = op.arguments.get("index")
     return Obligation(
-        AssumesBatchPosition.name,
         op.span,
         message=f"`[{at}]` keeps one of {count} outputs under `vmap`, and nothing reads the others",
         current="`vmap` has taken the batch axis already, so the index takes an axis of the data",
@@ -135,7 +133,6 @@ def _finding(scalar: Scalar, index: Op) -> Obligation:
     name = named(scalar.value, "the result")
     at = index.arguments.get("index")
     return Obligation(
-        AssumesBatchPosition.name,
         index.span,
         message=f"`[{at}]` leaves one number under `vmap`: {scalar.outcome}",
         current="`vmap` has taken the batch axis already, so the index takes an axis of the data",

@@ -16,7 +16,7 @@ from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.axes._shared.hidden import hiding_reduction
 from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 _PROGRAM = """
 BATCH = 32
@@ -107,7 +107,6 @@ class _Shared:
 
 
 def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
-    rule = BatchedArgumentBroadcast.name
     for context in shapes.contexts(op):
         found = list(_shared(op, context))
         axes = axes_of(op)
@@ -115,15 +114,15 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
             # Nothing is mapped, so there is no axis to have; `in-axes-structure-mismatch` says so.
             continue
         if not found and None in axes and not _are_known(op, context):
-            yield Obligation(rule, op.span, Verdict.UNKNOWN, "the shapes of the arguments are not all known")
+            yield unknown(op.span, "the shapes of the arguments are not all known")
         elif not found and None in axes:
-            yield Obligation(rule, op.span, Verdict.PROVED, "no argument that is not mapped has the mapped axis")
+            yield proved(op.span, "no argument that is not mapped has the mapped axis")
         for one in found:
             met = _met(one, flow, shapes)
             inside = None if met is None else hiding_reduction(met, flow)
             if met is None or not (inside is not None or _twice(one, context)):
                 reason = "an argument with the mapped axis is given whole; the elements may be meant to meet all of it"
-                yield Obligation(rule, op.span, Verdict.UNKNOWN, reason)
+                yield unknown(op.span, reason)
             else:
                 yield _finding(one, met, inside or hiding_reduction(op, flow))
 
@@ -188,7 +187,6 @@ def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:
     if hidden is not None:
         steps = (*steps, Step(hidden.span, "both axes are reduced together"))
     return Obligation(
-        BatchedArgumentBroadcast.name,
         one.op.span,
         severity=Severity.WARNING if hidden is None else Severity.ERROR,
         message=f"{name_of(value)} has the mapped axis `{axis}` but is given whole to every element",

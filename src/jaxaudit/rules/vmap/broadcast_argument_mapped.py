@@ -76,7 +76,7 @@ class BroadcastArgumentMapped(Rule):
         chance = [one for one in axes.caused(Cause.TOGETHER) if one.meeting.how == "mapped"]
         flow = facts.flow
         found.extend(_finding(one, Severity.ERROR if _learned(one, flow) else Severity.WARNING) for one in chance)
-        yield from [*agreements(self.name, axes, _agreed), *found]
+        yield from [*agreements(axes, _agreed), *found]
 
 
 def _learned(conflict: Conflict, flow: Flow) -> bool:
@@ -96,7 +96,6 @@ def _finding(conflict: Conflict, severity: Severity = Severity.ERROR) -> Obligat
     sides = (conflict.meeting.left, conflict.meeting.right)
     members, shared = sorted(sides, key=lambda side: not is_stacked(side.dim))
     return violated(
-        BroadcastArgumentMapped.name,
         conflict,
         f"`vmap` maps `{axis_of(members.dim)}` together with `{axis_of(shared.dim)}` of {name_of(shared.value)}",
         f"each of `{axis_of(members.dim)}` sees all of {name_of(shared.value)} {shape_of(shared.dims)}",

@@ -82,23 +82,22 @@ class HardCodedAxis(Rule):
             elif dims and len(dims) == 1 and op.argument("axis") == 0 and outcome_for_number(op, value, flow):
                 yield _only_axis(op, value)
             elif dims:
-                yield proved(self.name, op.span, "an axis is left under `vmap` for this to reduce")
+                yield proved(op.span, "an axis is left under `vmap` for this to reduce")
             elif dims is None and (op.argument("axis") is not None or outcome_for_number(op, value, flow)):
-                yield unknown(self.name, op.span, "the rank of what is reduced under `vmap` is not known")
+                yield unknown(op.span, "the rank of what is reduced under `vmap` is not known")
             else:
-                yield proved(self.name, op.span, "even one number would be reduced to what is wanted")
+                yield proved(op.span, "even one number would be reduced to what is wanted")
         reduced = {op for op, _ in reductions(facts)}
         for op in program.named("vmap"):
             inside = [one for region in op.regions for one in region.walk()]
             if inside and not any(one in reduced or one.name in UNFOLLOWED for one in inside):
-                yield proved(self.name, op.span, "nothing that it runs is reduced")
+                yield proved(op.span, "nothing that it runs is reduced")
 
 
 def _only_axis(op: Op, value: Value) -> Obligation:
     """Warn of a statistic over axis 0, the batch of the whole array, that is over the only axis of an element."""
     name = named(value)
     return Obligation(
-        HardCodedAxis.name,
         op.span,
         Verdict.UNKNOWN,
         f"axis 0 is the only axis of {name} under `vmap`; whether that one is meant is not known",
@@ -113,7 +112,6 @@ def _only_axis(op: Op, value: Value) -> Obligation:
 def _finding(scalar: Scalar) -> Obligation:
     name = named(scalar.value)
     return Obligation(
-        HardCodedAxis.name,
         scalar.op.span,
         message=f"{name} is one number under `vmap`: {scalar.outcome}",
         current=f"`vmap` took the batch axis away, so {name} has no axis left to reduce",

@@ -91,11 +91,11 @@ def _judge(op: Op) -> Iterator[Obligation]:
     if trouble:
         yield _mismatch(op, span, trouble)
     elif border.open_ended or not (axes is None or isinstance(axes, (int, tuple))):
-        yield unknown(InAxesStructureMismatch.name, span, "the axes or the arguments are not known")
+        yield unknown(span, "the axes or the arguments are not known")
     elif isinstance(axes, tuple) and not all(map(_is_matched, axes, border.trees)):
-        yield unknown(InAxesStructureMismatch.name, span, "not all parts of an argument whose axes are named are known")
+        yield unknown(span, "not all parts of an argument whose axes are named are known")
     else:
-        yield proved(InAxesStructureMismatch.name, span, f"`in_axes` fits the arguments on line {op.span.line}")
+        yield proved(span, f"`in_axes` fits the arguments on line {op.span.line}")
 
 
 def _trouble(axes: object, border: Border, static: object) -> str:
@@ -146,7 +146,6 @@ def _misfit(axis: object, tree: Tree, name: str) -> str:
 
 def _mismatch(op: Op, span: Span, trouble: str) -> Obligation:
     return Obligation(
-        InAxesStructureMismatch.name,
         span,
         message=trouble,
         current=f"{trouble}; this raises",

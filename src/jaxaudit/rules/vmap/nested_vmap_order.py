@@ -80,7 +80,7 @@ class NestedVmapOrder(Rule):
         """List every use of the axes of nested maps that have names."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.NESTED)]
-        yield from [*agreements(self.name, axes, partial(_agreed, axes)), *found]
+        yield from [*agreements(axes, partial(_agreed, axes)), *found]
         yield from map(_picked, positions_used(program, facts.flow, facts.get(Shapes)))
 
 
@@ -88,9 +88,8 @@ def _picked(one: Used) -> Obligation:
     array, axis = name_of(one.array), one.found.argument("axis")
     if one.other is None:
         reason = f"the positions pick from {array}, which the `vmap` goes over that made the axis they count along"
-        return proved(NestedVmapOrder.name, one.use.span, reason)
+        return proved(one.use.span, reason)
     return Obligation(
-        NestedVmapOrder.name,
         one.use.span,
         message=f"positions along axis {axis} pick from {array}, which is the other axis of the nested `vmap`s",
         current=f"`{one.found.function}` counts along an axis that another `vmap` made than the one over {array}",
@@ -118,7 +117,6 @@ def _finding(conflict: Conflict) -> Obligation:
     other = meeting.right if astray is meeting.left else meeting.left
     here, wanted = axis_of(astray.dim), axis_of(other.dim)
     return violated(
-        NestedVmapOrder.name,
         conflict,
         f"nested `vmap`s put `{here}` where the result is used as `{wanted}`",
         f"`{wanted}` is axis {astray.place} of the result",

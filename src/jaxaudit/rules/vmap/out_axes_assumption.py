@@ -63,7 +63,7 @@ class OutAxesAssumption(Rule):
         """List every use of the results of maps over named axes."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.PLACED)]
-        yield from [*agreements(self.name, axes, _agreed), *found]
+        yield from [*agreements(axes, _agreed), *found]
 
 
 def _agreed(meeting: Meeting) -> str:
@@ -83,7 +83,6 @@ def _finding(conflict: Conflict) -> Obligation:
     other = meeting.right if astray is meeting.left else meeting.left
     mapped = axis_of(astray.dims[conflict.fitting[1]]) if conflict.fitting is not None else axis_of(other.dim)
     return violated(
-        OutAxesAssumption.name,
         conflict,
         f"`vmap` gives {name_of(astray.value)} {shape_of(astray.dims)}, used as {shape_of(other.dims)}",
         f"`{mapped}` stands where `out_axes` puts it, and is used there",

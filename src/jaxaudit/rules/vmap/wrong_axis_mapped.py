@@ -18,14 +18,14 @@ from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of,
 from jaxaudit.rules.base import Example, Obligation, Rule, Step
 
 
-def steps_mapped(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+def steps_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Return every map over the steps of a scan whose function scans the rest from its end to its beginning."""
     scanned = _scanned_backwards(program, flow)
     for op in program.named("vmap") if scanned else ():
         for value, param in _first_axes(op):
             fact, scan = shapes.of(value), scanned.get(param)
             if scan is not None and _is_steps_first(fact):
-                yield _steps_finding(rule, op, value, fact, scan)
+                yield _steps_finding(op, value, fact, scan)
                 break
 
 
@@ -52,9 +52,8 @@ def _is_steps_first(fact: ShapeFact) -> bool:
     return "scan" in made[0] and "scan" not in made[1]
 
 
-def _steps_finding(rule: str, op: Op, value: Value, fact: ShapeFact, scan: Op) -> Obligation:
+def _steps_finding(op: Op, value: Value, fact: ShapeFact, scan: Op) -> Obligation:
     return Obligation(
-        rule,
         op.span,
         message=f"`vmap` takes the steps of {name_of(value)} {shape_of(fact.dims or ())} apart, axis 0",
         current="its function runs backwards through what is left, as if that were time; the steps never meet",
@@ -160,8 +159,8 @@ class WrongAxisMapped(Rule):
         found.extend(_finding(one) for one in axes.caused(Cause.MISPLACED) if one.meeting.how == "mapped")
         shapes = facts.get(Shapes)
         found.extend(map(_left_over, misplaced_axes(program, shapes)))
-        found.extend(steps_mapped(self.name, program, facts.flow, shapes))
-        yield from [*agreements(self.name, axes, lambda meeting: _agreed(meeting, shapes)), *found]
+        found.extend(steps_mapped(program, facts.flow, shapes))
+        yield from [*agreements(axes, lambda meeting: _agreed(meeting, shapes)), *found]
 
 
 def _agreed(meeting: Meeting, shapes: Shapes) -> str:
@@ -184,7 +183,6 @@ def _left_over(one: Misplaced) -> Obligation:
     wanted = axis_of(one.astray.dims[one.fitting])
     partner = "the devices" if one.partner is None else f"the rows of {name_of(one.partner)}"
     return Obligation(
-        WrongAxisMapped.name,
         one.op.span,
         message=f"`{one.op.name}` maps axis {one.astray.place} of {name} {shape}; `{wanted}` is its axis {one.fitting}",
         current=f"the mapped axis is taken for {partner}, and it is another one",
@@ -202,7 +200,6 @@ def _finding(conflict: Conflict) -> Obligation:
         taken, wanted = wanted, taken
     place = "" if conflict.fitting is None else f" (axis {conflict.fitting[1]} of {name_of(conflict.fitting[0])})"
     return violated(
-        WrongAxisMapped.name,
         conflict,
         f"`vmap` maps over `{taken}`, but what it gives is used as `{wanted}`",
         f"`vmap` maps over `{wanted}`{place}",

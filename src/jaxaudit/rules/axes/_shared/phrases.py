@@ -10,7 +10,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label, named, told
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Value
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Severity, Step, proved
 
 
 def axes_facts(facts: Facts) -> Axes:
@@ -49,12 +49,11 @@ def meeting_text(meeting: Meeting) -> str:
 
 
 def violated(
-    rule: str, conflict: Conflict, message: str, expected: str, suggestion: str, severity: Severity = Severity.ERROR
+    conflict: Conflict, message: str, expected: str, suggestion: str, severity: Severity = Severity.ERROR
 ) -> Obligation:
     """Make the finding of a conflict, at the op that is to blame."""
     axes = f"{_sourced(conflict.left)} and {_sourced(conflict.right)}"
     return Obligation(
-        rule,
         conflict.blamed.span,
         severity=severity,
         message=message,
@@ -69,11 +68,11 @@ def _sourced(label: Label) -> str:
     return f"`{label.name}` (from {label.where})" if label.where else f"`{label.name}`"
 
 
-def agreements(rule: str, axes: Axes, reason: Callable[[Meeting], str]) -> Iterator[Obligation]:
+def agreements(axes: Axes, reason: Callable[[Meeting], str]) -> Iterator[Obligation]:
     """Return the meetings of one thing with itself for which a rule has a reason; others are not its business."""
     for op, meeting in axes.agreed.items():
         if told := reason(meeting):
-            yield Obligation(rule, op.span, Verdict.PROVED, told)
+            yield proved(op.span, told)
 
 
 def both(meeting: Meeting) -> str:

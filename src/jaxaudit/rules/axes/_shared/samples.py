@@ -17,7 +17,7 @@ from jaxaudit.rules.base import Obligation, Step, named, proved, unknown
 _HANDED_ON = through_ops("array.map", "array.select", *KEEPING)
 
 
-def samples(rule: str, facts: Facts) -> Iterator[Obligation]:
+def samples(facts: Facts) -> Iterator[Obligation]:
     """Say of every spread of an array of which a mean is taken too whether both are over the same axes."""
     flow, shapes = facts.flow, facts.get(Shapes)
     for spread in facts.program.named("array.reduce"):
@@ -26,11 +26,11 @@ def samples(rule: str, facts: Facts) -> Iterator[Obligation]:
         for mean in (one for one in others if one.name == "array.reduce" and one.function in AVERAGES):
             alike = _same_axes(spread, mean, shapes)
             if alike:
-                yield proved(rule, spread.span, "the mean of the same array is taken over the same axes")
+                yield proved(spread.span, "the mean of the same array is taken over the same axes")
             elif alike is None or not _meet(spread.results, mean.results, facts):
-                yield unknown(rule, spread.span, "whether the mean of the array is over the same axes is open")
+                yield unknown(spread.span, "whether the mean of the array is over the same axes is open")
             else:
-                yield _apart(rule, spread, mean, named(array, "the array"))
+                yield _apart(spread, mean, named(array, "the array"))
 
 
 def _same_axes(first: Op, second: Op, shapes: Shapes) -> bool | None:
@@ -56,10 +56,9 @@ def _meet(first: tuple[Value, ...], second: tuple[Value, ...], facts: Facts) -> 
     return not reached[0].isdisjoint(reached[1])
 
 
-def _apart(rule: str, spread: Op, mean: Op, name: str) -> Obligation:
+def _apart(spread: Op, mean: Op, name: str) -> Obligation:
     axes = [one.arguments.get("axis") for one in (spread, mean)]
     return Obligation(
-        rule,
         spread.span,
         message=f"`{spread.function}` of {name} is over axis {axes[0]}, its `{mean.function}` over axis {axes[1]}",
         current="mean and spread are of two samples, and are calculated with as if they were of one",

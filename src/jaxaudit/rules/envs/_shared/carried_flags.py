@@ -23,7 +23,7 @@ def is_read(value: Value, flow: Flow) -> bool:
     )
 
 
-def carried_flags(rule: str, program: Program, facts: Facts) -> Iterator[Obligation]:
+def carried_flags(program: Program, facts: Facts) -> Iterator[Obligation]:
     """List every flag that a loop carries and that resets a part of its state."""
     flow = facts.flow
     for op in program.named(*sorted(LOOPS)):
@@ -37,10 +37,9 @@ def carried_flags(rule: str, program: Program, facts: Facts) -> Iterator[Obligat
             if reset is None:
                 continue
             if any(is_read(one, flow) for one in (flag, *op.results[at : at + 1])):
-                reason = f"{named(flag, 'the flag')} is carried into the next turn and read there"
-                yield proved(rule, reset.span, reason)
+                yield proved(reset.span, f"{named(flag, 'the flag')} is carried into the next turn and read there")
             elif (other := turn.goes_on(flag, reset)) is not None:
-                yield _finding(rule, loop, flag, *other, reset, flow)
+                yield _finding(loop, flag, *other, reset, flow)
 
 
 class _Turn:
@@ -85,14 +84,13 @@ def _names(value: Value, flow: Flow) -> Sequence[Value]:
     return behind(flow, value, lambda op: op.name in MOVING or op.function in NEGATIONS)
 
 
-def _finding(rule: str, loop: Loop, flag: Value, other: Value, after: Value, reset: Op, flow: Flow) -> Obligation:
+def _finding(loop: Loop, flag: Value, other: Value, after: Value, reset: Op, flow: Flow) -> Obligation:
     made = flow.maker(after)
     assert made is not None
     while made.name in ("py.unpack", "py.item", "py.attr") and (whole := flow.maker(made.operands[0])) is not None:
         made = whole
     name, what = named(flag, "the flag"), named(other, "another part")
     return Obligation(
-        rule,
         made.span,
         message=f"{what} goes on where {name} resets the rest: {name} is carried, and nothing reads it",
         current=f"the first turn of a new episode starts from {what} of the one before",

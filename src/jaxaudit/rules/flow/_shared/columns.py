@@ -17,7 +17,7 @@ from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
 from jaxaudit.rules.flow._shared.lined_up import Side, as_written, elementwise, stretched_operands
 
 
-def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+def columns_met(flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
     """Return every op where a column is combined with a row as long as it, and what is to be said of that."""
     stretched = stretched_operands(flow.program)
     for op in elementwise(flow.program):
@@ -25,21 +25,21 @@ def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obl
             source = _source(flow, value, shapes)
             squeezed = _squeezed(flow, other, value, shapes)
             if squeezed is not None and not _is_left_over(flow.maker(source)):
-                yield op, _lost(rule, op, squeezed, column, row)
+                yield op, _lost(op, squeezed, column, row)
             else:
-                yield op, _judge(rule, op, source, column, row, flow)
+                yield op, _judge(op, source, column, row, flow)
 
 
-def _judge(rule: str, op: Op, source: Value, column: ShapeFact, row: ShapeFact, flow: Flow) -> Obligation:
+def _judge(op: Op, source: Value, column: ShapeFact, row: ShapeFact, flow: Flow) -> Obligation:
     maker = flow.maker(source)
     if _is_left_over(maker):
-        return _finding(rule, op, source, maker, column, row, Severity.ERROR)
+        return _finding(op, source, maker, column, row, Severity.ERROR)
     if maker is not None and (maker.name in REARRANGED or _adds_axis(maker)):
-        return proved(rule, op.span, f"{shape_text(column.dims)} was given its last axis on purpose")
+        return proved(op.span, f"{shape_text(column.dims)} was given its last axis on purpose")
     if maker is not None and maker.name == "array.reduce":
-        return unknown(rule, op.span, f"whether {shape_text(column.dims)} is to meet every entry is not known")
+        return unknown(op.span, f"whether {shape_text(column.dims)} is to meet every entry is not known")
     hidden = hiding_reduction(op, flow) is not None
-    return _finding(rule, op, source, maker, column, row, Severity.ERROR if hidden else Severity.WARNING)
+    return _finding(op, source, maker, column, row, Severity.ERROR if hidden else Severity.WARNING)
 
 
 def _pairs(op: Op, shapes: Shapes, stretched: Mapping[Value, Op]) -> Iterator[tuple[Side, Side]]:
@@ -121,11 +121,10 @@ def _outside(flow: Flow, param: Value, shapes: Shapes) -> Value | None:
 
 
 def _finding(
-    rule: str, op: Op, source: Value, maker: Op | None, column: ShapeFact, row: ShapeFact, severity: Severity
+    op: Op, source: Value, maker: Op | None, column: ShapeFact, row: ShapeFact, severity: Severity
 ) -> Obligation:
     made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
     return Obligation(
-        rule,
         op.span,
         severity=severity,
         message=f"{shape_text(column.dims)} meets {shape_text(row.dims)} and is silently broadcast to {made}",
@@ -141,10 +140,9 @@ def _finding(
     )
 
 
-def _lost(rule: str, op: Op, squeezed: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
+def _lost(op: Op, squeezed: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
     made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
     return Obligation(
-        rule,
         squeezed.span,
         message=f"`squeeze` leaves {shape_text(row.dims)}, which meets {shape_text(column.dims)} and makes {made}",
         current="the axis of size 1 is gone on one side alone, so every entry meets every other one",

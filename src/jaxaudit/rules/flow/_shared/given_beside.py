@@ -34,7 +34,7 @@ class _Given:
         return self.call.regions[0].ops[-1].span
 
 
-def given_beside(rule: str, program: Program, facts: Facts) -> Iterator[Obligation]:
+def given_beside(program: Program, facts: Facts) -> Iterator[Obligation]:
     """List what is computed of a state and given beside a newer one."""
     flow = facts.flow
     found = [one for end in program.named("py.return") for one in _given(end, flow)]
@@ -55,11 +55,11 @@ def given_beside(rule: str, program: Program, facts: Facts) -> Iterator[Obligati
         inputs = _inputs(one.call, flow)
         again = [other for other in renewed if other.end is one.end and other.callee == one.callee]
         if any(new in inputs for _, new in pairs):
-            yield proved(rule, one.call.span, "it is computed of the state that is given beside it")
+            yield proved(one.call.span, "it is computed of the state that is given beside it")
         elif one.callee in shown and len(again) == 1:
-            yield _finding(rule, one, *pairs[0], shown[one.callee])
+            yield _finding(one, *pairs[0], shown[one.callee])
         elif one.callee in shown:
-            yield unknown(rule, one.call.span, "it is computed of two states: which of them is meant is not known")
+            yield unknown(one.call.span, "it is computed of two states: which of them is meant is not known")
 
 
 def _given(end: Op, flow: Flow) -> Iterator[_Given]:
@@ -148,10 +148,9 @@ def _is_beside(one: _Given, flow: Flow) -> bool:
     return not _inputs(one.call, flow).isdisjoint(made)
 
 
-def _finding(rule: str, one: _Given, old: Value, new: Value, shown: _Given) -> Obligation:
+def _finding(one: _Given, old: Value, new: Value, shown: _Given) -> Obligation:
     name = f"`{called(one.call)}`"
     return Obligation(
-        rule,
         one.call.span,
         message=f"{name} gets the state before the step, and the newer {named(new, 'one')} is given beside its result",
         current=f"{named(old, 'the state')} is read as it was, so what is given is one step old",

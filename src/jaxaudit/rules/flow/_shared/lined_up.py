@@ -36,28 +36,28 @@ def as_written(
     return maker.operands[0], shapes.of(maker.operands[0])
 
 
-def lined_up(rule: str, program: Program, shapes: Shapes, judged: Collection[Op]) -> Iterator[Obligation]:
+def lined_up(program: Program, shapes: Shapes, judged: Collection[Op]) -> Iterator[Obligation]:
     """List every meeting of two arrays but those that were judged already."""
     stretched = stretched_operands(program)
     for op in elementwise(program):
         for context in () if op in judged else shapes.contexts(op):
             sides = [as_written(op, value, context, shapes, stretched) for value in op.operands]
             if any(fact.dims or fact.outline for _, fact in sides):
-                yield _judge(rule, op, sides)
+                yield _judge(op, sides)
 
 
-def _judge(rule: str, op: Op, sides: Sequence[Side]) -> Obligation:
+def _judge(op: Op, sides: Sequence[Side]) -> Obligation:
     if common_outline(fact for _, fact in sides) is not None:
-        return proved(rule, op.span, "its operands have one and the same shape")
+        return proved(op.span, "its operands have one and the same shape")
     for value, fact in sides:
         if fact.dims is None:
-            return unknown(rule, op.span, f"how many axes {named(value)} has is not known")
+            return unknown(op.span, f"how many axes {named(value)} has is not known")
     met = sorted((fact.dims for _, fact in sides if fact.dims), key=len)
     if len(met) < 2:
-        return proved(rule, op.span, "only one of its operands has axes")
+        return proved(op.span, "only one of its operands has axes")
     reasons = [_lands(low, met[-1]) for low in met[:-1]]
     doubt = next((why for holds, why in reasons if not holds), None)
-    return proved(rule, op.span, reasons[0][1]) if doubt is None else unknown(rule, op.span, doubt)
+    return proved(op.span, reasons[0][1]) if doubt is None else unknown(op.span, doubt)
 
 
 def _lands(low: Dims, high: Dims) -> tuple[bool, str]:

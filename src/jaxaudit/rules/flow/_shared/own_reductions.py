@@ -14,7 +14,7 @@ from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.rules.base import Obligation, Severity, Step, named
 
 
-def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+def met_themselves(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
     """Return every op where an array meets its own reduction over an axis other than the first."""
     if program.front_end == "jaxpr":
         return
@@ -23,7 +23,7 @@ def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> I
             for whole, part in (op.operands, op.operands[::-1]):
                 reduction = _reduction(part, flow)
                 if reduction is not None and _is_one(whole, reduction.operands[0], flow):
-                    yield from ((op, one) for one in _judge(rule, op, whole, reduction, shapes))
+                    yield from ((op, one) for one in _judge(op, whole, reduction, shapes))
 
 
 def _reduction(value: Value, flow: Flow) -> Op | None:
@@ -51,7 +51,7 @@ def _is_one(whole: Value, reduced: Value, flow: Flow) -> bool:
     return whole in _elementwise(reduced, flow) or reduced in _elementwise(whole, flow)
 
 
-def _judge(rule: str, op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obligation]:
     for context in shapes.contexts(op) or (None,):
         dims, axis = None if context is None else context.of(whole).dims, reduction.argument("axis")
         if not isinstance(axis, int) or (dims is None and axis < 1) or (dims is not None and len(dims) < 2):
@@ -59,7 +59,7 @@ def _judge(rule: str, op: Op, whole: Value, reduction: Op, shapes: Shapes) -> It
         place = axis if dims is None or axis >= 0 else axis + len(dims)
         doubt = None if dims is None or place >= len(dims) else _doubt(dims, place)
         if place >= 1 and doubt != "none":
-            yield _finding(rule, op, whole, reduction, axis, sure=doubt is None)
+            yield _finding(op, whole, reduction, axis, sure=doubt is None)
             return
 
 
@@ -73,10 +73,9 @@ def _doubt(dims: Dims, place: int) -> str | None:
     return None
 
 
-def _finding(rule: str, op: Op, whole: Value, reduction: Op, axis: int, *, sure: bool) -> Obligation:
+def _finding(op: Op, whole: Value, reduction: Op, axis: int, *, sure: bool) -> Obligation:
     name = named(whole, "an array")
     return Obligation(
-        rule,
         op.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"{name} meets its own `{reduction.function}` over axis {axis}, which has lost that axis",

@@ -41,19 +41,19 @@ def steps_of(fact: Trace) -> tuple[Step, ...]:
     return () if fact.by is None else (Step(fact.by.span, because(fact)),)
 
 
-def without_tracer(rule: str, span: Span, fact: Trace, name: str) -> Obligation | None:
+def without_tracer(span: Span, fact: Trace, name: str) -> Obligation | None:
     """Return the verdict where Python knows a value, or where it is not known whether it is one traced array."""
     if fact.kind is Kind.STATIC:
-        return proved(rule, span, f"{name} is a Python value that is known while tracing")
+        return proved(span, f"{name} is a Python value that is known while tracing")
     if fact.kind is Kind.CONCRETE:
-        return proved(rule, span, f"{name} is not traced: its value is at hand")
+        return proved(span, f"{name} is not traced: its value is at hand")
     if fact.traced_array:
         return None
     if fact.kind is Kind.TRACED:
         reason = f"{name} is traced, but whether it is one array or a container of arrays is not known"
     else:
         reason = f"whether {name} is traced here is not known"
-    return unknown(rule, span, reason)
+    return unknown(span, reason)
 
 
 def is_argument(value: Argument, fact: Trace) -> bool:

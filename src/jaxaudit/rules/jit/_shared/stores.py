@@ -67,7 +67,7 @@ def outer_stores(facts: TracingFacts) -> Iterator[Store]:
             yield Store(visit, visit.tracer, _stored(visit))
 
 
-def undisturbed(rule: str, program: Program, facts: TracingFacts, *names: str) -> Iterator[Obligation]:
+def undisturbed(program: Program, facts: TracingFacts, *names: str) -> Iterator[Obligation]:
     """List every op of some names that runs code which changes nothing outside, or calls what is not known.
 
     What changes something is judged where it does.
@@ -79,9 +79,9 @@ def undisturbed(rule: str, program: Program, facts: TracingFacts, *names: str) -
         strange = next((one for one in inner if _is_open(one, visited)), None)
         if strange is not None:
             called = f"`{strange.callee}`" if strange.callee else "this code"
-            yield unknown(rule, op.span, f"what {called} does, on line {strange.span.line}, is not known")
+            yield unknown(op.span, f"what {called} does, on line {strange.span.line}, is not known")
         elif op.regions and op not in changing:
-            yield proved(rule, op.span, "nothing that it runs changes anything outside of it")
+            yield proved(op.span, "nothing that it runs changes anything outside of it")
 
 
 def _is_open(op: Op, visited: Collection[Op]) -> bool:
@@ -145,8 +145,8 @@ def _always_follows(first: Op, second: Op, tracer: Op, places: Places) -> bool:
     return all(holder is not None and (holder.name == "py.call" or second.label == "") for holder in holders)
 
 
-def unchanging(rule: str, store: Store, reason: str) -> Obligation | None:
+def unchanging(store: Store, reason: str) -> Obligation | None:
     """Return the verdict on a change that another rule judges, or that leaves the same value however often it runs."""
     if store.fact.kind is Kind.TRACED:
-        return unknown(rule, store.visit.op.span, "a traced value is stored; `tracer-leak` judges it")
-    return None if store.grows else proved(rule, store.visit.op.span, f"{store.target} gets the same value {reason}")
+        return unknown(store.visit.op.span, "a traced value is stored; `tracer-leak` judges it")
+    return None if store.grows else proved(store.visit.op.span, f"{store.target} gets the same value {reason}")

@@ -20,7 +20,7 @@ from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unkno
 from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, taken, written
 
 
-def judge_extents(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Judge for every index of an op whether it ends where the axis does, and whether it is about that axis at all."""
     base = op.argument("base", "a", "arr")
     if not isinstance(base, Value) or is_meant(op, facts.get(Ranges)):
@@ -34,21 +34,21 @@ def judge_extents(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
         over = (extent.end - size).constant
         astray = next((at for at, dim in enumerate(fact.dims or ()) if over is None and same(dim, extent.end)), None)
         if _runs_over_other_axis(extent, base, axis, fact, facts.get(Shapes)):
-            yield _other_axis(rule, op, index, extent, axis)
+            yield _other_axis(op, index, extent, axis)
         elif astray is not None and not any(at == astray for _, at in indices):
-            yield _other_size(rule, op, index, extent, (axis, astray))
+            yield _other_size(op, index, extent, (axis, astray))
         elif over is None or (extent.low.constant or 0) < 0 or size.constant == 0:
             continue
         elif over <= 0:
             reason = f"{named(index, 'the index')} ends before {shown(extent.end)}, in an axis of size {shown(size)}"
-            yield proved(rule, op.span, reason)
+            yield proved(op.span, reason)
         elif _is_left_out(op, extent, facts, far=over > 1) or _is_guarded(op, extent, facts):
-            yield unknown(rule, op.span, "what is read beyond the end may be left out afterwards")
+            yield unknown(op.span, "what is read beyond the end may be left out afterwards")
         else:
-            yield _too_far(rule, op, index, extent, size)
+            yield _too_far(op, index, extent, size)
 
 
-def judge_starts(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+def judge_starts(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Say of every start of a dynamic slice whether the slice ends within the axis."""
     base = op.arguments.get("operand")
     if not isinstance(base, Value):
@@ -58,25 +58,24 @@ def judge_starts(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
         extent, size = _start(op, start, facts), size_of(fact, axis)
         over = None if extent is None or size is None else (extent.end - ONE + length - size).constant
         if extent is None or size is None or over is None:
-            yield unknown(rule, op.span, "whether the slice ends within the axis is not known")
+            yield unknown(op.span, "whether the slice ends within the axis is not known")
         elif over <= 0:
-            yield proved(rule, op.span, f"the last slice ends within an axis of size {shown(size)}")
+            yield proved(op.span, f"the last slice ends within an axis of size {shown(size)}")
         else:
-            yield _clamped(rule, op, start, extent, length, size)
+            yield _clamped(op, start, extent, length, size)
 
 
-def judge_classes(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+def judge_classes(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Say of every one-hot encoding whether there are as many classes as there are numbers."""
     index, count = op.arguments.get("x"), met(facts.get(Shapes), op, op.arguments.get("num_classes")).number
     extent = extents(facts)(index) if isinstance(index, Value) else None
     over = None if extent is None or count is None else (extent.end - count).constant
     if extent is None or count is None or over is None:
-        yield unknown(rule, op.span, "neither the numbers nor how many classes there are is known")
+        yield unknown(op.span, "neither the numbers nor how many classes there are is known")
     elif over <= 0:
-        yield proved(rule, op.span, f"{named(index, 'the index')} ends before {shown(count)}, the number of classes")
+        yield proved(op.span, f"{named(index, 'the index')} ends before {shown(count)}, the number of classes")
     else:
         yield Obligation(
-            rule,
             op.span,
             message=f"{named(index, 'it')} goes up to {shown(extent.end - ONE)}, and there are {shown(count)} classes",
             current="JAX raises nothing: a number that has no class gets a row of zeros",
@@ -86,7 +85,7 @@ def judge_classes(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
         )
 
 
-def judge_choices(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+def judge_choices(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Say of every choice between positions along an axis and other numbers whether both end at the same place."""
     found = [extents(facts)(one) for one in (op.value("x", "on_true"), op.value("y", "on_false")) if one is not None]
     ends = [one for one in found if one is not None]
@@ -95,14 +94,13 @@ def judge_choices(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
     place, other = ends if ends[1].over is None else reversed(ends)
     over = (other.end - place.end).constant
     if over == 0:
-        yield proved(rule, op.span, f"both sides of the choice end before {shown(place.end)}")
+        yield proved(op.span, f"both sides of the choice end before {shown(place.end)}")
     elif over is None or not other.reached:
-        yield unknown(rule, op.span, "whether both sides of the choice are positions along one axis is not known")
+        yield unknown(op.span, "whether both sides of the choice are positions along one axis is not known")
     else:
         far = over > 0
         meant = f"up to {shown(place.end - ONE)}, the last position along the axis"
         yield Obligation(
-            rule,
             other.source.span,
             severity=Severity.ERROR if far else Severity.WARNING,
             message=f"this goes up to {shown(other.end - ONE)}, in the place of a position below {shown(place.end)}",
@@ -185,11 +183,10 @@ def _is_guarded(op: Op, extent: Extent, facts: Facts) -> bool:
     return False
 
 
-def _other_axis(rule: str, op: Op, index: Value, extent: Extent, axis: int) -> Obligation:
+def _other_axis(op: Op, index: Value, extent: Extent, axis: int) -> Obligation:
     own = extent.over[1] if extent.over is not None else axis
     function = extent.source.function
     return Obligation(
-        rule,
         op.span,
         message=f"{named(index, 'the index')} says where along axis {own}, and selects along axis {axis}",
         current=f"`{function}` gives positions along axis {own}, which mean nothing along axis {axis}",
@@ -199,10 +196,9 @@ def _other_axis(rule: str, op: Op, index: Value, extent: Extent, axis: int) -> O
     )
 
 
-def _other_size(rule: str, op: Op, index: Value, extent: Extent, axes: tuple[int, int]) -> Obligation:
+def _other_size(op: Op, index: Value, extent: Extent, axes: tuple[int, int]) -> Obligation:
     axis, own = axes
     return Obligation(
-        rule,
         op.span,
         severity=Severity.WARNING,
         message=f"{named(index, 'the index')} runs over {shown(extent.end)}, and selects along axis {axis}",
@@ -213,11 +209,10 @@ def _other_size(rule: str, op: Op, index: Value, extent: Extent, axes: tuple[int
     )
 
 
-def _clamped(rule: str, op: Op, start: Argument, extent: Extent, length: Dim, size: Dim) -> Obligation:
+def _clamped(op: Op, start: Argument, extent: Extent, length: Dim, size: Dim) -> Obligation:
     last = extent.end - ONE
     verb = "read" if op.name == "array.gather" else "written"
     return Obligation(
-        rule,
         op.span,
         severity=Severity.ERROR if extent.reached else Severity.WARNING,
         message=f"a slice of {shown(length)} from {shown(last)} does not fit in an axis of size {shown(size)}",
@@ -228,10 +223,9 @@ def _clamped(rule: str, op: Op, start: Argument, extent: Extent, length: Dim, si
     )
 
 
-def _too_far(rule: str, op: Op, index: Value, extent: Extent, size: Dim) -> Obligation:
+def _too_far(op: Op, index: Value, extent: Extent, size: Dim) -> Obligation:
     reads = op.name != "array.scatter"
     return Obligation(
-        rule,
         op.span,
         severity=Severity.ERROR if extent.reached else Severity.WARNING,
         message=f"{named(index, 'the index')} goes up to {shown(extent.end - ONE)} in an axis of size {shown(size)}",

@@ -20,7 +20,7 @@ _INDEXES = ("", "getitem", "take", "take_along_axis", "set", "add", "multiply", 
 """What the user calls where JAX itself decides what happens beyond the end."""
 
 
-def judge_ranges(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+def judge_ranges(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Judge for every index of an op whether its range fits the axis."""
     ranges, flow = facts.get(Ranges), facts.flow
     for index, size in _indices(op, ranges):
@@ -29,15 +29,14 @@ def judge_ranges(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
         if size == 0 or not known.integer:
             continue
         if -size <= known.low and known.high <= size - 1:
-            reason = f"{named(index, 'the index')} is {range_text(known)}, within an axis of size {size}"
-            yield proved(rule, op.span, reason)
+            yield proved(op.span, f"{named(index, 'the index')} is {range_text(known)}, within an axis of size {size}")
         elif known.low >= size and (known.constant is None or "dimension_numbers" in op.arguments):
             if not _may_be_empty(index, flow):
-                yield _beyond(rule, op, index, size, known, None)
+                yield _beyond(op, index, size, known, None)
         elif size <= known.high < inf:
             counted = counters(facts)(index) or _placed_by(index, ranges, flow)
             if counted is not None and not is_masked(op, flow, far=known.high > size):
-                yield _beyond(rule, op, index, size, known, counted)
+                yield _beyond(op, index, size, known, counted)
 
 
 def _may_be_empty(index: Value, flow: Flow) -> bool:
@@ -152,14 +151,13 @@ def _drops_one(index: Argument) -> bool:
     return all(isinstance(part, Mapping) for part in parts) and all(one in (None, 1, -1) for one in ends)
 
 
-def _beyond(rule: str, op: Op, index: Value, size: int, known: Range, counted: Op | None) -> Obligation:
+def _beyond(op: Op, index: Value, size: int, known: Range, counted: Op | None) -> Obligation:
     if counted is not None:
         extent = f"goes up to {int(known.high)}"
     else:
         extent = f"is {range_text(known) if known.constant is None else int(known.constant)}"
     reads = op.name != "array.scatter"
     return Obligation(
-        rule,
         op.span,
         message=f"{named(index, 'the index')} {extent} in an axis of size {size}",
         current="JAX raises nothing and gives the element at the end" if reads else "JAX silently drops these updates",

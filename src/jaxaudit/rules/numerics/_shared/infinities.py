@@ -76,7 +76,7 @@ def _hands_on(op: Op) -> bool:
     return scales or op.name in MOVING or op.name == "py.join"
 
 
-def masks_times_infinity(rule: str, program: Program, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+def masks_times_infinity(program: Program, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     """Return every product of a mask and infinity: zero times infinity is no zero but NaN."""
     for op in program.mapping("multiply"):
         values = [one for one in op.arguments.values() if isinstance(one, Value)]
@@ -87,7 +87,6 @@ def masks_times_infinity(rule: str, program: Program, ranges: Ranges, flow: Flow
         if any(reader.name == "array.select" or reader.function in _REPLACES for reader in readers):
             continue
         yield Obligation(
-            rule,
             op.span,
             message=f"{named(values[0], 'a mask')} times infinity is NaN wherever it is 0",
             current="0 times infinity is NaN, not 0",

@@ -96,15 +96,15 @@ _EACH_ELEMENT = ("array.map", "array.convert", "array.normalise")
 _ASKS = tuple(sorted({function for function, _ in _TESTS}))
 
 
-def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
+def padded_reads(program: Program, flow: Flow) -> Iterator[Obligation]:
     """Return every gather whose padding is mixed into a result."""
     if not any(_tested(op) is not None for op in program.mapping(*_ASKS)):
         return
     for region in program.regions():
-        yield from _in_region(rule, region, flow)
+        yield from _in_region(region, flow)
 
 
-def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:
+def _in_region(region: Region, flow: Flow) -> Iterator[Obligation]:
     tested = {index: op for op in region.ops if op.name == "array.map" and (index := _tested(op)) is not None}
     for op in region.ops if tested else ():
         index = op.argument("index", "indices")
@@ -113,7 +113,7 @@ def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:
             tests = [result for one in region.ops if _tested(one) is index for result in one.results]
             mixer = _mixed(op.results[0], tests, flow)
             if mixer is not None:
-                yield _finding(rule, op, index, tested[index], mixer)
+                yield _finding(op, index, tested[index], mixer)
 
 
 def _tested(op: Op) -> Value | None:
@@ -143,10 +143,9 @@ def _computes(op: Op, tests: list[Value], flow: Flow) -> bool:
     return op.name in _EACH_ELEMENT and op.function != "multiply" and not masks
 
 
-def _finding(rule: str, op: Op, index: Value, test: Op, mixer: Op) -> Obligation:
+def _finding(op: Op, index: Value, test: Op, mixer: Op) -> Obligation:
     name = named(index, "the index")
     return Obligation(
-        rule,
         op.span,
         message=f"{name} is padded with -1, which reads the last element here",
         current="a negative index counts from the end, so every missing entry brings in the last element",

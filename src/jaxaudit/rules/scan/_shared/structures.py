@@ -23,7 +23,7 @@ from jaxaudit.rules.trees import array_for_container, describe, difference
 from jaxaudit.spans import Span
 
 
-def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
+def other_structure(op: Op, flow: Flow) -> Obligation | None:
     """Return the difference between the tree that a loop starts with and the one that its body hands on."""
     if op.border is None or op.handed is None or not op.border.trees:
         return None
@@ -33,7 +33,6 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
         None
         if not found
         else Obligation(
-            rule,
             op.span,
             message=f"the carry changes its structure: {found}",
             current=f"`{op.name}` is started with one structure, and the body hands on another: this raises",
@@ -76,14 +75,13 @@ def _words(tree: Tree) -> str:
     return f"a `{tree.name.rpartition('.')[2]}`" if tree.name else "one array"
 
 
-def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
+def other_branch(op: Op, shapes: Shapes) -> Obligation | None:
     """Return the difference between the trees that two branches give back."""
     trees = op.handed.trees if op.handed is not None else ()
     for tree in trees[1:]:
         found = difference(trees[0], tree) or difference(tree, trees[0]) or _array_in_a_branch(trees[0], tree, shapes)
         if found:
             return Obligation(
-                rule,
                 op.span,
                 message=f"the branches give different structures: {found}",
                 current="JAX raises an exception: all branches must give the same structure",
@@ -151,10 +149,9 @@ def _leaves(loop: Loop, context: Context, flow: Flow) -> Iterator[CarriedLeaf]:
         yield CarriedLeaf(loop.op, start, end, match, depends(flow, end, (start,)), made)
 
 
-def type_change(rule: str, leaf: CarriedLeaf, message: str, expected: str, suggestion: str) -> Obligation:
+def type_change(leaf: CarriedLeaf, message: str, expected: str, suggestion: str) -> Obligation:
     """Return the finding that a leaf of a carry changes its type."""
     return Obligation(
-        rule,
         leaf.op.span,
         message=message,
         current=f"JAX refuses this loop: the carry must keep its type, and {leaf.name} does not",
