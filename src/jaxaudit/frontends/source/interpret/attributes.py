@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
-from jaxaudit.frontends.source.interpret import choices
+from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -57,7 +57,7 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
     match base:
         case Library():
             qualified = f"{base.name}.{name}"
-            return NUMBERS.get(qualified) or Library(qualified)
+            return NUMBERS.get(qualified) or settings.flag(it, qualified, span) or Library(qualified)
         case ModuleValue():
             return _module_attribute(it, base, name, span)
         case Ref() if isinstance(box := it.heap[base], ObjectBox):

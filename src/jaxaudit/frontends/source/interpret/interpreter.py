@@ -96,6 +96,10 @@ class Interpreter:
         """Containers and objects that were given to code out of sight, which may have changed them."""
         self.observed: dict[Value, ArrayType] = {}
         """The types that arguments had in runs and tests."""
+        self.options: dict[Value, dict[str, Abstract]] = {}
+        """What each parser of a command line gives for its options unless the user sets them."""
+        self.flags: dict[str, Abstract] = {}
+        """The same for the flags that a program defines."""
         self.set_up: set[int] = set()
         """The linen modules whose `setup` was run."""
         self.optimizers: dict[ast.AST, FunctionValue] = {}

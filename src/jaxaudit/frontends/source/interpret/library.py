@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.interpret import (
     likeness,
     protocols,
     python_calls,
+    settings,
     transforms,
 )
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
@@ -49,7 +50,7 @@ _LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
 def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     """Call a library function by its qualified name."""
     name = canonical(name)
-    for table in (python_calls.HANDLERS, control_flow.HANDLERS):
+    for table in (python_calls.HANDLERS, control_flow.HANDLERS, settings.HANDLERS):
         handler = table.get(name)
         if handler is not None:
             made = handler(it, given, span)
@@ -180,6 +181,8 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     """Call a method of a library object whose class is known."""
     qualified = f"{cls}.{name}"
     made = holders.instead(it, receiver, name, given, span) if receiver.holds is not None else None
+    if made is None and qualified in settings.METHODS:
+        made = settings.METHODS[qualified](it, receiver, given, span)
     if made is not None:
         return made
     row = lookup(qualified)

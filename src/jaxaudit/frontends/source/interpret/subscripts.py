@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
+from jaxaudit.frontends.source.interpret.settings import is_namespace
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -108,6 +109,8 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
     if parts := options(it, tuple(entries)):
         return Leaf(item(it, base, index, span).value, options=parts)
     if isinstance(box, ObjectBox):
+        if is_namespace(box.cls) and isinstance(index, Const) and index.value in box.attrs:
+            return box.attrs[str(index.value)]
         method = find_in_class(box.cls, "__getitem__")
         if isinstance(method, FunctionValue):
             return it.call(BoundMethod(method, base), Arguments((index,)), span)
