@@ -171,7 +171,9 @@ _CONFIGS = """ml_collections.ConfigDict ml_collections.FrozenConfigDict ml_colle
     ml_collections.config_dict.FrozenConfigDict omegaconf.OmegaConf.create omegaconf.DictConfig easydict.EasyDict
     munch.Munch addict.Dict""".split()
 _COMMAND_LINES = "tyro.cli simple_parsing.parse pyrallis.parse draccus.parse".split()
-_DEFINITIONS = [f"absl.flags.DEFINE_{kind}" for kind in "integer float string bool boolean enum list spaceseplist".split()]
+_DEFINITIONS = [
+    f"absl.flags.DEFINE_{kind}" for kind in "integer float string bool boolean enum list spaceseplist".split()
+]
 
 HANDLERS: dict[str, Callable[[Interpreter, Arguments, Span], Abstract | None]] = {
     **dict.fromkeys((_NAMESPACE, "argparse.Namespace"), _named),
