@@ -8,6 +8,8 @@ from .reading import ops, shapes
 
 _START = "import jax.numpy as jnp\n"
 _PARSER = "import argparse\np = argparse.ArgumentParser()\n"
+_FLAGS = "from absl import flags\nW = flags.DEFINE_integer('w', 3, '')\n"
+_ARGS = "import tyro\nfrom dataclasses import dataclass\n@dataclass\nclass Args:\n    n: int = 4\n    w: int = 3\n    fast: bool = False\n"
 _END = "result = jnp.ones((s.n, s.w))"
 
 
@@ -25,10 +27,8 @@ _END = "result = jnp.ones((s.n, s.w))"
         _PARSER + 'p.add_argument("--n", default=9)\np.set_defaults(n=4, w=3)\ns = p.parse_args()\n' + _END,
         "import ml_collections\ns = ml_collections.ConfigDict()\ns.n = 4\ns.w = s['n'] - 1\n" + _END,
         "from omegaconf import OmegaConf\nc = OmegaConf.create({'a': {'n': 4, 'w': 3}})\ns = c.a\n" + _END,
-        "from absl import flags\nflags.DEFINE_integer('n', 4, '')\nW = flags.DEFINE_integer('w', 3, '')\n"
-        "result = jnp.ones((flags.FLAGS.n, W.value))",
-        "import tyro\nfrom dataclasses import dataclass\n@dataclass\nclass Args:\n    n: int = 4\n    w: int = 3\n"
-        "s = tyro.cli(Args)\n" + _END,
+        _FLAGS + "flags.DEFINE_integer('n', 4, '')\nresult = jnp.ones((flags.FLAGS.n, W.value))",
+        _ARGS + "s = tyro.cli(Args)\n" + _END,
     ],
 )
 def test_a_number_is_what_it_is_by_default(code: str) -> None:
@@ -41,7 +41,7 @@ def test_a_number_is_what_it_is_by_default(code: str) -> None:
         _PARSER + 'p.add_argument("--fast", action="store_true")\ns = p.parse_args()\n',
         _PARSER + 'p.add_argument("--fast", default=False)\ns = p.parse_args()\n',
         "from absl import flags\nflags.DEFINE_bool('fast', False, '')\ns = flags.FLAGS\n",
-        "import tyro\nfrom dataclasses import dataclass\n@dataclass\nclass Args:\n    fast: bool = False\ns = tyro.cli(Args)\n",
+        _ARGS + "s = tyro.cli(Args)\n",
     ],
 )
 def test_what_stands_behind_a_switch_is_read(code: str) -> None:
