@@ -144,11 +144,9 @@ def _define(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 def _command_line(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Interpret `tyro.cli(Config)`: an object of the class, of which the user may set any field."""
     asked = given.get(0, "f") or given.keywords.get("config_class")
-    return _with_options(it, classes.construct(it, asked, Arguments(), span), span) if _has_defaults(asked) else None
-
-
-def _has_defaults(asked: Abstract | None) -> bool:
-    return isinstance(asked, ClassValue) and asked.kind == "dataclass" and set(asked.fields) <= set(asked.defaults)
+    if not isinstance(asked, ClassValue) or asked.kind != "dataclass" or not set(asked.fields) <= set(asked.defaults):
+        return None
+    return _with_options(it, classes.construct(it, asked, Arguments(), span), span)
 
 
 def _with_options(it: Interpreter, made: Abstract, span: Span) -> Abstract:
