@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jaxaudit.ir import Argument, Op, Program, Region, Value
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.parts import roots_around
+from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.libraries.lookup import playing
 
 State = tuple[str, object, object]
@@ -103,9 +105,11 @@ def _made_inside(state: State, loop: Op) -> bool:
     return owner > newest_object if owner > 0 else -owner > newest_value
 
 
-def histories(program: Program) -> Iterator[History]:
+def histories(facts: Facts) -> Iterator[History]:
     """Return the history of every root that calls compiled functions which read outside state."""
-    for root in program.roots if any(program.named("py.read")) else ():
+    places = facts.places.region_of
+    reading = roots_around(facts, {places[op] for op in facts.program.named("py.read")})
+    for root in (one for one in facts.program.roots if one.region in reading):
         reader = _Reader()
         reader.region(root.region, ())
         if any(call.reads for call in reader.history.calls):
@@ -136,7 +140,7 @@ class _Reader:
                 self._call(op, loops)
             elif op.name == "py.read":
                 self._note_read(op)
-            elif (state := changed(op)) is not None:
+            elif op.name in CHANGING and (state := changed(op)) is not None:
                 self._note_write(op, state, loops)
             elif op.name in _FOLLOWED:
                 self._made.update((value, op) for value in op.results)
@@ -204,6 +208,10 @@ def _missing(asked: Op, *, holds: bool) -> object:
     x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.operator
     finds_none = operator == ("is" if holds else "is not") and y is None and isinstance(x, Value)
     return x if finds_none or operator == ("not in" if holds else "in") else None
+
+
+CHANGING = ("py.store_global", "py.store_nonlocal", "py.rebind", "py.store_attr", "py.set_item")
+"""The ops that change state which may live outside of the function they stand in."""
 
 
 def changed(op: Op) -> State | None:

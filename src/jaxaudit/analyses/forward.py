@@ -109,9 +109,8 @@ class Forward(Generic[Fact]):
                         continue
                     moved.update(op.results)
                 made = transfer(op, read)
-                results = op.results
-                if results:
-                    write(results, made)
+                if made:
+                    write(op.results, made)
         return True
 
     def drop(self, ops: Sequence[Op]) -> None:

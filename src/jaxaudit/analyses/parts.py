@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import holders, walk
@@ -27,10 +28,10 @@ def part_with(facts: Facts, root: Region) -> Program:
 @remembered
 def _read_by(facts: Facts) -> Mapping[Region, set[Region]]:
     """Return for the region of each root those that make values which it reads; shared regions are closed."""
-    places = facts.places
+    places, top = facts.places, cache(facts.places.top)
     found: dict[Region, set[Region]] = {}
     for value, readers in places.escaped.items():
         if (home := places.region_of_value(value)) is not None:
             for reader in readers:
-                found.setdefault(places.top(reader), set()).add(places.top(home))
+                found.setdefault(top(reader), set()).add(top(home))
     return found

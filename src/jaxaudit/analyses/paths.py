@@ -51,17 +51,19 @@ class Places:
         self._open(root, open_regions)
         while open_regions:
             region, ops = open_regions[-1]
-            op = next(ops, None)
-            if op is None:
+            for op in ops:
+                self._add(op, region)
+                # The last region is walked first when pushed last, so push them in reverse.
+                depth = len(open_regions)
+                for inner in reversed(op.regions):
+                    if id(inner) not in seen:
+                        seen.add(id(inner))
+                        self._open(inner, open_regions)
+                if len(open_regions) > depth:
+                    break
+            else:
                 open_regions.pop()
                 self._visible.discard(id(region))
-                continue
-            self._add(op, region)
-            # The last region is walked first when pushed last, so push them in reverse.
-            for inner in reversed(op.regions):
-                if id(inner) not in seen:
-                    seen.add(id(inner))
-                    self._open(inner, open_regions)
 
     def _open(self, region: Region, open_regions: list[tuple[Region, Iterator[Op]]]) -> None:
         self._visible.add(id(region))

@@ -210,6 +210,8 @@ class VersionsDomain:
         """Return what the results of a call, loop, map or branch are the successors of."""
         if op.name == "tree.map":
             return _of_trees(op, self._blended(op))
+        if not op.results:
+            return ()
         if (loop := Loop.of(op)) is not None:
             return _after(loop)
         if (branch := Branch.of(op)) is not None:
@@ -222,17 +224,19 @@ class VersionsDomain:
 
     def _chosen(self, branch: Branch, at: int, read: Read[Version]) -> Version:
         """Return what a result is the successor of whichever branch is taken; one may leave the old value alone."""
+        inside = list(inside_of(branch.op, at))
+        if len(inside) != len(branch.arms) or all(read(value) == NOTHING for _, value in inside):
+            return NOTHING
         ways: list[Version] = []
-        for region, value in inside_of(branch.op, at):
-            visible = self._outside(branch.op, region)
+        for region, value in inside:
+            visible = self._outside(region, dict(given_to(branch.op, region)))
             fact, same = read(value).seen_by(visible), visible(value)
             ways.append(Version(fact.old if same is None else fact.old | {same}, fact.ground, fact.parts))
-        changed = any(read(value) != NOTHING for _, value in inside_of(branch.op, at))
-        return reduce(self.join, ways) if changed and len(ways) == len(branch.arms) else NOTHING
+        return reduce(self.join, ways)
 
-    def _outside(self, op: Op, region: Region) -> Callable[[Value], Value | None]:
+    def _outside(self, region: Region, given: Mapping[Value, Value]) -> Callable[[Value], Value | None]:
         """Return how the values that a region sees are called outside of its op; what it makes is not seen there."""
-        places, given = self._flow.places, dict(given_to(op, region))
+        places = self._flow.places
 
         def visible(value: Value) -> Value | None:
             return given.get(value) or (None if places.within(places.region_of_value(value), region) else value)
@@ -242,7 +246,8 @@ class VersionsDomain:
     def _returned(self, op: Op, read: Read[Version]) -> list[Version]:
         """Return what the results of a call are the successors of, by what its body says of its own parameters."""
         region, facts = op.regions[0], list[Version]()
-        outside, visible = dict(given_to(op, region)), self._outside(op, region)
+        outside = dict(given_to(op, region))
+        visible = self._outside(region, outside)
         renewed = {made: given for given, made in op.renewed or ()}
         for at, result in enumerate(region.results[: len(op.results)]):
             inner = read(result)
@@ -333,11 +338,13 @@ def _made(op: Op, read: Read[Version]) -> Sequence[Version]:
             return [_of(op, "x" if op.has("x") else "arr", "y", ground=Ground.STRUCTURE)]
     if len(op.results) != 1:
         return ()
-    if op.arguments.get("mutable"):
+    if op.arguments and op.arguments.get("mutable"):
         return [_collections(op)]
+    if not op.qualified:
+        return ()
     if is_copy(op):
         return [Version(frozenset(op.operands[:1]))]
-    row = lookup(op.qualified) if op.qualified else None
+    row = lookup(op.qualified)
     return () if row is None else [_as_row_says(op, row.result)]
 
 

@@ -82,12 +82,10 @@ class Loop:
         """Each parameter that holds one element of an operand, with that operand."""
         if self.op.name == "associative_scan":
             return list(zip(self.body.params, self.op.operands * 2, strict=False))
+        if self.op.name != "scan":
+            return []
         count = len(self.carried)
-        return (
-            list(zip(self.body.params[count:], self.op.operands[count:], strict=False))
-            if self.op.name == "scan"
-            else []
-        )
+        return list(zip(self.body.params[count:], self.op.operands[count:], strict=False))
 
     @property
     def stacked(self) -> list[tuple[Value, Value]]:

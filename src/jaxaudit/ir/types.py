@@ -12,6 +12,7 @@ Values, ops and regions compare by identity. Only `ir.builder` makes them; nothi
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -136,15 +137,19 @@ class Region:
         seen = set() if seen is None else seen
         stack = [iter(self.ops)]
         while stack:
-            op = next(stack[-1], None)
-            if op is None:
+            for op in stack[-1]:
+                yield op
+                if not op.regions or (enters is not None and not enters(op)):
+                    continue
+                depth = len(stack)
+                for region in reversed(op.regions):
+                    if id(region) not in seen:
+                        seen.add(id(region))
+                        stack.append(iter(region.ops))
+                if len(stack) > depth:
+                    break
+            else:
                 stack.pop()
-                continue
-            yield op
-            for region in reversed(op.regions if enters is None or enters(op) else ()):
-                if id(region) not in seen:
-                    seen.add(id(region))
-                    stack.append(iter(region.ops))
 
 
 REST = "..."
@@ -324,10 +329,13 @@ class Program:
         if not self._ops:
             seen: set[int] = set()
             self._ops.extend(op for root in self.roots for op in root.region.walk(seen))
+            named, having = defaultdict[str, list[Op]](list), defaultdict[str, list[Op]](list)
             for op in self._ops:
-                self._named.setdefault(op.name, []).append(op)
+                named[op.name].append(op)
                 for attr in op.attrs:
-                    self._having.setdefault(attr, []).append(op)
+                    having[attr].append(op)
+            self._named.update(named)
+            self._having.update(having)
             for op in self._having.get("function", ()):
                 self._calling.setdefault(op.qualified, []).append(op)
                 if op.name == "array.map":

@@ -79,6 +79,7 @@ def lookup(name: str) -> Row | None:
     return None
 
 
+@cache
 def plays(name: str, role: str) -> bool:
     """Whether a library function plays a part in a protocol."""
     row = lookup(name)

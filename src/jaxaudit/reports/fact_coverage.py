@@ -77,6 +77,8 @@ def _array_ops(program: Program, paths: frozenset[str]) -> Iterator[tuple[Op, Re
         for op in region.ops:
             if op.name in ARRAYS and op.results and op.span.path in paths:
                 yield op, function
+            if not op.regions:
+                continue
             waiting += [(inner, inner if inner.kind == "function" else function) for inner in op.regions]
 
 

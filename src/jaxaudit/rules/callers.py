@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import depends
@@ -70,5 +69,7 @@ def _calls_around(op: Op, facts: Facts) -> Iterator[Op]:
 @remembered
 def _at(facts: Facts) -> dict[Span, list[Op]]:
     """Return the ops of each place."""
-    ops = sorted(facts.program.walk(), key=lambda op: op.span)
-    return {span: list(same) for span, same in groupby(ops, key=lambda op: op.span)}
+    found: dict[Span, list[Op]] = {}
+    for op in facts.program.walk():
+        found.setdefault(op.span, []).append(op)
+    return found

@@ -32,8 +32,8 @@ class Flow:
     """The calls of each body that several share, by the body's identity."""
     before: dict[Value, tuple[Value, ...]] = field(default_factory=dict)
     """What each value was called on the other side of the border it crossed, as far as somebody asked."""
-    _at: dict[tuple[int, Span], list[Op]] = field(default_factory=dict)
-    """The ops of each region at each place; empty until somebody asks."""
+    _at: dict[int, dict[Span, Op]] = field(default_factory=dict)
+    """The last op at each place, by the identity of the region, for those that somebody asked about."""
     _positions: dict[int, dict[Value, int]] = field(default_factory=dict)
     _tables: dict[object, dict[Any, Any]] = field(default_factory=dict)
 
@@ -74,11 +74,10 @@ class Flow:
 
     def made_at(self, span: Span, beside: Op) -> Op | None:
         """Return the op that an expression became, where another op of the same region speaks of it."""
-        if not self._at:
-            for op in self.program.walk():
-                self._at.setdefault((id(self.places.region_of[op]), op.span), []).append(op)
-        ops = self._at.get((id(self.places.region_of[beside]), span), ())
-        return next((op for op in reversed(ops) if op.name not in REMARKS), None)
+        region = self.places.region_of[beside]
+        if id(region) not in self._at:
+            self._at[id(region)] = {op.span: op for op in region.ops if op.name not in REMARKS}
+        return self._at[id(region)].get(span)
 
     def is_read(self, value: Value) -> bool:
         """Whether any op reads a value or a region gives it away."""

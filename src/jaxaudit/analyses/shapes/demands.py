@@ -18,6 +18,11 @@ from jaxaudit.ir.ops import BODIES, CARRYING, PASSED_ON
 
 Demands = dict[Value, ShapeFact]
 
+_SHAPED = ("array.create", "key.draw", "array.reshape", "array.expand")
+"""Ops that are given a shape."""
+_ASKING = frozenset(("py.unpack", "array.dot", "array.permute", "array.convolve", "py.loop", "scan", *_SHAPED))
+"""Ops that ask something of their operands by themselves, whatever is asked of what they make."""
+
 INTEGER = ShapeFact((), None, False, UNKNOWN)
 """What is counted with: of its type nothing is said."""
 
@@ -94,12 +99,17 @@ class _Reader:
         found: Demands = {}
         at_odds: set[Value] = set()
         for op in reversed(ops):
-            for value, fact in () if op.guarded else self._asks(op, found):
+            for value, fact in self._asks(op, found) if self._may_ask(op, found) else ():
                 if value not in own or value in self.asked or (fact is INTEGER and value in calculated):
                     continue
                 if found.setdefault(value, fact).rank != fact.rank:
                     at_odds.add(value)
         return {value: fact for value, fact in found.items() if value not in at_odds}
+
+    def _may_ask(self, op: Op, found: Demands) -> bool:
+        """Whether an op may ask something of values: most do not."""
+        asks = op.name in _ASKING or op.regions or op in self.required or (op.results and op.results[0] in found)
+        return bool(asks) and not op.guarded
 
     def _asks(self, op: Op, found: Demands) -> Iterator[tuple[Value, ShapeFact]]:
         """Return what an op asks of values, and what is asked of them by what it makes."""
@@ -170,7 +180,7 @@ def counted_with(op: Op) -> Iterator[Value]:
         yield from _values(ends.values() if isinstance(ends, Mapping) else ())
     elif op.name == "scan":
         yield from (value for value in (op.length,) if isinstance(value, Value))
-    elif op.name in ("array.create", "key.draw", "array.reshape", "array.expand"):
+    elif op.name in _SHAPED:
         shape = op.argument("shape", "newshape")
         # The only argument of the method `reshape` may be a shape.
         several = isinstance(shape, tuple) and len(shape) > (op.name == "array.reshape")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Program, Value
 
 
 def methods_of_objects(program: Program) -> frozenset[Value]:
@@ -14,7 +14,7 @@ def methods_of_objects(program: Program) -> frozenset[Value]:
     arrays: set[Value] = set()
     found: set[Value] = set()
     for op in program.walk():
-        if op.operands and _is_method(op) and op.operands[0] not in arrays:
+        if op.name in _METHODS and op.operands and "." not in op.qualified and op.operands[0] not in arrays:
             found.update(op.results)
         elif op.name.startswith(_MAKE_ARRAYS):
             arrays.update(op.results)
@@ -22,10 +22,7 @@ def methods_of_objects(program: Program) -> frozenset[Value]:
 
 
 _MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
-
-
-def _is_method(op: Op) -> bool:
-    return op.name in ("array.reduce", "array.order") and "." not in op.qualified
+_METHODS = ("array.reduce", "array.order")
 
 
 def measured(program: Program) -> frozenset[Value]:

@@ -72,6 +72,8 @@ class Shapes:
 
     def fits(self, op: Op) -> Sequence[Fit]:
         """Return what became of the sizes that meet in an op, for each context in which any do."""
+        if op not in self.seen and self.look is None and self.meet is None:
+            return ()
         told = None if self.meet is None else self.meet(op)
         if told is not None:
             return (Fit.FITS,) if told else ()

@@ -55,7 +55,7 @@ def behind(program: Program, questions: Set[Value]) -> set[Op]:
 
 
 def _leaves(op: Op, questions: Set[Value]) -> bool:
-    return not questions.isdisjoint(op.operands) and _may_leave(op)
+    return _may_leave(op) and not questions.isdisjoint(op.operands)
 
 
 def _may_leave(op: Op) -> bool:
@@ -94,8 +94,11 @@ def _answers(program: Program) -> Mapping[Value, list[Value]]:
     """Return the values that answer a question when a value does."""
     found: defaultdict[Value, list[Value]] = defaultdict(list)
     for op in program.walk():
-        for value in op.operands if op.name in _PASSING or (op.is_operator and op.function in COMPARISONS) else ():
-            found[value].extend(op.results)
+        if op.name in _PASSING or (op.function in COMPARISONS and op.is_operator):
+            for value in op.operands:
+                found[value].extend(op.results)
+        if not op.regions:
+            continue
         for inner in (one for region in op.regions if region.results for one in region.ops if _may_leave(one)):
             # Which of its results a function gives is an answer too.
             for value in inner.operands:

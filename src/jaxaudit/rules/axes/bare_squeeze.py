@@ -74,9 +74,9 @@ class BareSqueeze(Rule):
         """List every `squeeze` without an axis."""
         shapes = facts.get(Shapes)
         bare = [op for op in program.named("array.squeeze") if _is_bare(op)]
-        given = {value for op in bare for value in op.operands}
-        makers = (op for op in program.walk() if not given.isdisjoint(op.results)) if given else ()
-        made = {value for op in makers if _is_layer(op) for value in op.results}
+        makers = program.makers
+        given = [value for op in bare for value in op.operands]
+        made = {value for value in given if value in makers and _is_layer(makers[value])}
         for op in bare:
             contexts = shapes.contexts(op) or (None,)
             what = "the output of a layer" if made.issuperset(op.operands) else _rows_of(op, facts.flow)

@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.flat import FlatValues
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import reached, walk
+from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
@@ -114,6 +114,8 @@ def _counts(fact: ShapeFact) -> bool:
 
 def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
     parts = _parts(op, flat)
+    if all(counts.times == 1 for counts in parts.values()):
+        return
     hard = [value for value in parts if flat.is_flat(value)]
     # Without a stop anywhere, only an array shows that a sum is no arithmetic on sizes.
     if not any(counts.stopped for counts in parts.values()) and shapes.of(op.result).dtype is None:
@@ -128,8 +130,15 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
 
 def _parts(op: Op, flat: FlatValues) -> dict[Value, Counts]:
     """Return how often a sum counts each of its parts, through the sums it is made of and through `stop_gradient`."""
-    below = walk(op.results, lambda value: [part for part, _, _ in _terms(flat.made_by.get(value))])
-    terms = {value: list(_terms(flat.made_by.get(value))) for value in below}
+    terms: dict[Value, list[tuple[Value, int, bool]]] = {}
+    pending = [op.result]
+    for value in pending:
+        if value not in terms:
+            terms[value] = list(_terms(flat.made_by.get(value)))
+            pending += [part for part, _, _ in terms[value]]
+    if len(pending) == len(terms):
+        # Nothing stands in the sum twice.
+        return {}
     counts = {value: Counts() for value in terms} | {op.result: Counts(1, 1, 1)}
     inner_first = TopologicalSorter({value: [part for part, _, _ in parts] for value, parts in terms.items()})
     for value in reversed([*inner_first.static_order()]):

@@ -299,7 +299,9 @@ def _lines(spans: Iterable[Span]) -> Lines:
 
 def _meets(span: Span, lines: Lines) -> bool:
     own = lines.get(span.path)
-    return own is not None and not own.isdisjoint(range(span.line, span.end_line + 1))
+    if own is None or span.line == span.end_line:
+        return own is not None and span.line in own
+    return not own.isdisjoint(range(span.line, span.end_line + 1))
 
 
 @remembered

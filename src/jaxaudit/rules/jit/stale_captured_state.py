@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, changed, histories
+from jaxaudit.analyses.captured import CHANGING, CompiledCall, History, Read, Write, changed, histories
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
@@ -146,8 +146,8 @@ class StaleCapturedState(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every compiled function, and what it reads from outside and somebody changes."""
-        yield from (one for history in histories(program) for one in _judge(history))
-        written = {state for op in program.walk() if (state := changed(op)) is not None}
+        yield from (one for history in histories(facts) for one in _judge(history))
+        written = {state for op in program.named(*CHANGING) if (state := changed(op)) is not None}
         for op in program.named("jit"):
             inside = [one for region in op.regions for one in region.walk()]
             reads = {(one.kind, one.owner, one.subject) for one in inside if one.name == "py.read"}

@@ -49,15 +49,16 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
         if isinstance(asked := node.args[0], ast.Name):
             expressions.note_asked(it, asked.id, it.span(asked))
     bindings.note_passed(it, node, callee, given)
+    span = it.span(node)
     # What `**` brings may hang together with the conditions around the call.
-    spread = any(keyword.arg is None for keyword in node.keywords)
+    spread = None in [keyword.arg for keyword in node.keywords]
     it.frame.guarded += spread
-    refused = misfits.note_call(it, callee, given, it.span(node)) and not it.frame.guarded
+    refused = misfits.note_call(it, callee, given, span) and not it.frame.guarded
     it.frame.guarded -= spread
     if refused:
         # The body never runs so: what its parameters would hold is nobody's mistake.
-        return unknown_call(it, callee, given, "it does not take these arguments", it.span(node))
-    return call(it, callee, given, it.span(node))
+        return unknown_call(it, callee, given, "it does not take these arguments", span)
+    return call(it, callee, given, span)
 
 
 def _super(it: Interpreter) -> Abstract | None:

@@ -40,7 +40,10 @@ def constant(it: Interpreter, node: ast.Constant) -> Abstract:
 
 def name(it: Interpreter, node: ast.Name) -> Abstract:
     """Look a name up: local, enclosing functions, module, builtins."""
-    return look_up(it, node.id, it.span(node))
+    frame, identifier = it.frame, node.id
+    if identifier in frame.env and identifier not in frame.global_names:
+        return frame.env[identifier]
+    return _look_around(it, identifier, it.span(node))
 
 
 def look_up(it: Interpreter, identifier: str, span: Span) -> Abstract:
@@ -48,7 +51,12 @@ def look_up(it: Interpreter, identifier: str, span: Span) -> Abstract:
     frame = it.frame
     if identifier in frame.env and identifier not in frame.global_names:
         return frame.env[identifier]
-    scope = frame.enclosing()
+    return _look_around(it, identifier, span)
+
+
+def _look_around(it: Interpreter, identifier: str, span: Span) -> Abstract:
+    """Return the value of a variable that is none of the open frame's own."""
+    scope = it.frame.enclosing()
     while scope is not None and scope.kind == "function":
         if identifier in scope.env:
             if it.compiled and identifier in scope.captured and scope.opened <= it.compiled[-1][0]:
@@ -103,11 +111,11 @@ def binary(it: Interpreter, node: ast.BinOp) -> Abstract:
 def _is_given(it: Interpreter, *nodes: ast.expr) -> bool:
     """Whether an operand is a parameter of the open function: it may have another type than it seems."""
     function = it.frame.function
-    if function is None:
+    names = [node.id for node in nodes if isinstance(node, ast.Name)]
+    if function is None or not names:
         return False
     params = function.node.args
-    names = {param.arg for param in (*params.posonlyargs, *params.args, *params.kwonlyargs)}
-    return any(isinstance(node, ast.Name) and node.id in names for node in nodes)
+    return any(param.arg in names for param in (*params.posonlyargs, *params.args, *params.kwonlyargs))
 
 
 def apply_binary(

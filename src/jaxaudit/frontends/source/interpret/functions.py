@@ -243,8 +243,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     it.entered.add(node)
     frame = Frame(function.module, function.frame, "function", function.name, function=function)
     if not isinstance(node, ast.Lambda):
-        bound, scope = bound_by(node.body), scopes_of(function.module, it.project).get(node)
-        frame.global_names, frame.nonlocal_names = frozenset(bound.global_), frozenset(bound.nonlocal_)
+        scope = scopes_of(function.module, it.project).get(node)
+        frame.global_names, frame.nonlocal_names = _declared_elsewhere(node)
         frame.captured = frozenset() if scope is None else scope.captured_and_rebound()
     frame.opened = it.builder.newest
     outer, it.frame = it.frame, frame
@@ -255,7 +255,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         bound = _named(bind(it, node.args, function.defaults, given, node))
         declare_axes(it, function, bound)
         bound = {**bound, **_annotated(it, function, bound)}
-        frame.env.update((name, sized(value, name, frame.place)) for name, value in bound.items())
+        place = frame.place
+        frame.env.update([(name, sized(value, name, place)) for name, value in bound.items()])
         bindings.note_parameters(it, function, frame.env)
         result = _body(it, function, frame)
         declare_result(it, function, result)
@@ -264,6 +265,13 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         it.active.pop()
         it.frame = outer
         it.budget.spend(node, it.builder.emitted - begun, inner)
+
+
+@lru_cache(maxsize=8192)
+def _declared_elsewhere(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names that a function declares `global` and `nonlocal`."""
+    bound = bound_by(node.body)
+    return frozenset(bound.global_), frozenset(bound.nonlocal_)
 
 
 def _annotated(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abstract]) -> dict[str, Abstract]:

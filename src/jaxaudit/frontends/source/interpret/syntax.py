@@ -34,6 +34,9 @@ def _nothing(node: ast.AST) -> Sequence[ast.AST]:
     return ()
 
 
+_ENDS = frozenset((ast.Constant, ast.Name, ast.Pass, ast.alias, ast.Import, ast.ImportFrom))
+"""Kinds of nodes with nothing below them that holds names: half of all."""
+
 _BELOW: dict[type[ast.AST], Below] = {
     ast.Assign: lambda node: (*node.targets, node.value),
     ast.Attribute: lambda node: (node.value,),
@@ -59,7 +62,7 @@ _BELOW: dict[type[ast.AST], Below] = {
     ast.FunctionDef: _fields("args", "body", "decorator_list", "returns", "type_params"),
     ast.Return: _fields("value"),
     ast.arguments: _fields("posonlyargs", "args", "vararg", "kwonlyargs", "kw_defaults", "kwarg", "defaults"),
-    **dict.fromkeys((ast.Constant, ast.Name, ast.Pass, ast.alias, ast.Import, ast.ImportFrom), _nothing),
+    **dict.fromkeys(_ENDS, _nothing),
 }
 """What holds names right below nodes of each kind; kinds that are missing here are added when they are met."""
 
@@ -82,7 +85,8 @@ def walk(*nodes: ast.AST) -> list[ast.AST]:
     """Return some nodes and all below them, outer ones before inner ones."""
     found = [*nodes]
     for node in found:
-        found += children(node)
+        if node.__class__ not in _ENDS:
+            found += children(node)
     return found
 
 

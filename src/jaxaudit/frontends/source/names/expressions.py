@@ -53,10 +53,11 @@ def _special(scope: Scope, node: ast.AST, state: State) -> bool:
             for one in others:
                 _guarded(scope, one, inside)
                 inside = taken(inside, one, holds=holds, params=scope.params)
-            # What `:=` binds further on has a value where the last part decides.
-            decides = [*implied(others[-1], holds=holds)][-1]
-            gap = Gap(Sure.OPEN, f"`{ast.unparse(node)}` need not come to it", node, unless=decides)
-            scope.loosen(bound_by(others).names, state, gap)
+            if names := bound_by(others).names:
+                # What `:=` binds further on has a value where the last part decides.
+                decides = [*implied(others[-1], holds=holds)][-1]
+                gap = Gap(Sure.OPEN, f"`{ast.unparse(node)}` need not come to it", node, unless=decides)
+                scope.loosen(names, state, gap)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             _comprehension(scope, node, state)
         case _:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.interpret.modules import Module
-from jaxaudit.frontends.source.interpret.syntax import children, landmarks, walk
+from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, children, landmarks, walk
 from jaxaudit.frontends.source.names.bound import parameters
 from jaxaudit.frontends.source.values.callables import ClassValue
 from jaxaudit.ir.members import ClassMembers, Place, Rebuilt
@@ -138,10 +138,12 @@ def _parts_of_self(method: _Method) -> Iterator[ast.Attribute]:
 
 def _sees(name: str, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Return the nodes in which a name is that of the scope around: not functions that have such a parameter."""
-    for one in nodes:
-        if not (isinstance(one, _Method | ast.Lambda) and name in parameters(one)):
+    found = [*reversed([*nodes])]
+    while found:
+        one = found.pop()
+        if not (isinstance(one, FUNCTIONS) and name in parameters(one)):
             yield one
-            yield from _sees(name, children(one))
+            found += reversed(children(one))
 
 
 def _kept(init: _Method) -> Iterator[tuple[str, ast.Attribute]]:

@@ -188,6 +188,8 @@ class Scope:
 
     def captured_and_rebound(self) -> frozenset[str]:
         """Return the variables that functions inside read and that are bound again after the first time."""
+        if not self.bindings.captured:
+            return frozenset()
         counts = Counter(one.name for one in self.bindings.every if one.statement is not None)
         again = {name for name, count in counts.items() if count > 1} | self.bindings.looped | self.outer
         return frozenset(self.bindings.captured & again)
@@ -250,8 +252,9 @@ class Scope:
         """Whether a comprehension around gives a name its value."""
         scope: Scope | None = self
         while scope is not None:
-            if any(name in names for names in scope.hidden):
-                return True
+            for names in scope.hidden:
+                if name in names:
+                    return True
             scope = scope.parent
         return False
 

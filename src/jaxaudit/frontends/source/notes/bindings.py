@@ -228,7 +228,8 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
     node = function.node
     params = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     scope = scopes_of(function.module, it.project).get(node)
-    unread = [] if scope is None else [one for one in params if one.arg in scope.unread_parameters()]
+    names = frozenset[str]() if scope is None else scope.unread_parameters()
+    unread = [one for one in params if one.arg in names]
     for param in unread:
         attrs = {
             "name": param.arg,
@@ -286,8 +287,10 @@ def _field(it: Interpreter, record: Abstract, name: str) -> Abstract | None:
 
 def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Arguments) -> None:
     """Note a call in which two or more positional arguments have the names of parameters of the callee."""
+    if len(node.args) < 2:
+        return
     function, bound = _written_in(callee)
-    if function is None or len(node.args) < 2 or any(isinstance(one, ast.Starred) for one in node.args):
+    if function is None or any(isinstance(one, ast.Starred) for one in node.args):
         return
     params = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)][bound:]
     written = tuple(_name_of(one) for one in node.args)

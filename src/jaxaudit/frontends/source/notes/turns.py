@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _Loop = ast.For | ast.AsyncFor | ast.While
 _Binding = ast.Assign | ast.AugAssign | ast.NamedExpr
 _Around = ast.Module | FunctionNode
+_HOLDING = (ast.stmt, ast.ExceptHandler, ast.match_case)
+"""What may have statements right below it."""
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp
 _GROWS = ("append", "add", "insert", "extend", "appendleft")
 """The methods of containers of Python that put something in."""
@@ -62,6 +64,7 @@ def _left_behind(node: _Loop | _COMPREHENSIONS, around: _Around, scope: Scope | 
     return tuple(dict.fromkeys(found))
 
 
+@lru_cache(maxsize=256)
 def _below(around: _Around) -> list[ast.AST]:
     """Return all that a function or module runs by itself."""
     return [one for part in children(around) for one in _own_nodes(part)]
@@ -283,7 +286,8 @@ def _sums(loop: ast.For | ast.AsyncFor, around: list[ast.AST]) -> Iterator[Turn]
 
 def _before(loop: ast.stmt, around: list[ast.AST]) -> list[ast.stmt]:
     """Return the statements that run before a loop in its own block."""
-    blocks = (getattr(one, name, None) for one in around for name in ("body", "orelse", "finalbody"))
+    holders = (one for one in around if isinstance(one, _HOLDING))
+    blocks = (getattr(one, name, None) for one in holders for name in ("body", "orelse", "finalbody"))
     inner = next((block for block in blocks if isinstance(block, list) and loop in block), None)
     block = [one for one in around if isinstance(one, ast.stmt)] if inner is None else inner
     return block[: block.index(loop)] if loop in block else []

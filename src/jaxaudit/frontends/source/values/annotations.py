@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry
@@ -59,11 +61,20 @@ def instance(it: Interpreter, cls: ClassValue, value: Value) -> Abstract:
 def field_annotation(cls: ClassValue, name: str) -> tuple[ast.expr, Module] | None:
     """Return the annotation of a field, with the module it is written in."""
     for current in ancestry(cls):
-        for statement in current.node.body if current.node is not None else ():
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                if statement.target.id == name:
-                    return statement.annotation, current.frame.module
+        annotation = None if current.node is None else _annotations(current.node).get(name)
+        if annotation is not None:
+            return annotation, current.frame.module
     return None
+
+
+@lru_cache(maxsize=4096)
+def _annotations(node: ast.ClassDef) -> Mapping[str, ast.expr]:
+    """Return the annotations of the fields that a class declares; the first of each."""
+    found: dict[str, ast.expr] = {}
+    for one in node.body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            found.setdefault(one.target.id, one.annotation)
+    return found
 
 
 def resolve(annotation: ast.expr, module: Module) -> Abstract | None:

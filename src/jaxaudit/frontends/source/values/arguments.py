@@ -54,11 +54,12 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
     """Evaluate the arguments of a call expression."""
     positional: list[Abstract] = []
     star: Abstract | None = None
-    before = 0
+    before, spread = 0, False
     for item in node.args:
         if not isinstance(item, ast.Starred):
             positional.append(it.evaluate(item))
             continue
+        spread = True
         value = it.evaluate(item.value)
         known = known_items(it, value)
         if known is None or star is not None:
@@ -76,7 +77,6 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
             keywords.update((str(key), item) for key, item in box.entries.items())
         else:
             stars = value
-    spread = any(isinstance(item, ast.Starred) for item in node.args)
     after = -1 if before < 0 else 0 if star is None else len(positional) - before
     return Arguments(tuple(positional), keywords, star, stars, spread, after)
 
