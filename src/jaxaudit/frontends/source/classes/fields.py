@@ -188,6 +188,7 @@ def registrations(node: ast.ClassDef, tree: ast.Module) -> Iterator[ast.Call]:
                 yield call
 
 
+@lru_cache(maxsize=4096)
 def _listed(node: ast.ClassDef, tree: ast.Module) -> Flattening | None:
     """Read the lists of data and meta fields that `register_dataclass` is given."""
     for call in registrations(node, tree):

@@ -51,6 +51,8 @@ def renewed(it: Interpreter, given: Parametrised, result: Abstract, out: Seq[Val
         for name, old in taken[0].items()
         if isinstance(old, Leaf) and isinstance(new := made.get(name), Leaf)
     ]
+    if not fields:
+        return ()
     params, results = ({one: at for at, one in enumerate(values)} for values in (given.params, out))
     return tuple(
         (params[old.value], results[new.value])

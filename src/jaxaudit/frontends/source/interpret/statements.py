@@ -232,7 +232,8 @@ def _manages(it: Interpreter, item: ast.withitem, name: str) -> bool:
     call = item.context_expr
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute)) or call.args:
         return False
-    return ast.unparse(call.func).endswith(name) and isinstance(it.evaluate(call.func), Library)
+    called = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+    return called.endswith(name) and isinstance(it.evaluate(call.func), Library)
 
 
 def match_(it: Interpreter, node: ast.Match) -> Exit:

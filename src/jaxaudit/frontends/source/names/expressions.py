@@ -55,7 +55,7 @@ def _special(scope: Scope, node: ast.AST, state: State) -> bool:
                 inside = taken(inside, one, holds=holds, params=scope.params)
             if names := bound_by(others).names:
                 # What `:=` binds further on has a value where the last part decides.
-                decides = [*implied(others[-1], holds=holds)][-1]
+                decides = implied(others[-1], holds=holds)[-1]
                 gap = Gap(Sure.OPEN, f"`{ast.unparse(node)}` need not come to it", node, unless=decides)
                 scope.loosen(names, state, gap)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():

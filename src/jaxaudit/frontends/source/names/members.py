@@ -114,7 +114,7 @@ def _methods(node: ast.ClassDef) -> Iterator[_Method]:
     """Return the methods that are given an object of the class."""
     for one in node.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.args.args:
-            named = {ast.unparse(part) for part in one.decorator_list}
+            named = {part.id for part in one.decorator_list if isinstance(part, ast.Name)}
             if named.isdisjoint(("staticmethod", "classmethod")):
                 yield one
 

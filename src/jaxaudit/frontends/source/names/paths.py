@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import names_in, walk
 from jaxaudit.ir.reads import Sure
@@ -61,7 +62,7 @@ def taken(state: State, test: ast.expr, *, holds: bool, params: Collection[str])
     found = state.inside()
     if all(gap is None for gap in state.names.values()):
         return found
-    given = {*implied(test, holds=holds)}
+    given = implied(test, holds=holds)
     for name, gap in state.names.items():
         if gap is not None:
             found.names[name] = None if gap.unless in given else _guarded(gap, test, params)
@@ -88,25 +89,33 @@ def _are_apart(one: ast.expr, other: ast.expr) -> bool:
     return {*names_in(one)}.isdisjoint(names_in(other))
 
 
-def implied(test: ast.expr, *, holds: bool) -> Iterator[str]:
-    """Return the conditions that hold where one does, or does not, as text."""
+@lru_cache(maxsize=4096)
+def implied(test: ast.expr, *, holds: bool) -> tuple[str, ...]:
+    """Return the conditions that hold where one does, or does not, as text; the whole of it comes last."""
+    return tuple(_implied(test, holds=holds))
+
+
+def _implied(test: ast.expr, *, holds: bool) -> Iterator[str]:
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            yield from implied(inner, holds=not holds)
+            yield from _implied(inner, holds=not holds)
         case ast.BoolOp(op=ast.And(), values=values) if holds:
             for one in values:
-                yield from implied(one, holds=True)
+                yield from _implied(one, holds=True)
         case ast.BoolOp(op=ast.Or(), values=values) if not holds:
             for one in values:
-                yield from implied(one, holds=False)
+                yield from _implied(one, holds=False)
         case ast.Compare(left=left, ops=[ast.IsNot() | ast.NotEq() | ast.NotIn() as op], comparators=[right]):
             plain = {ast.IsNot: ast.Is, ast.NotEq: ast.Eq, ast.NotIn: ast.In}[type(op)]
-            yield from implied(ast.Compare(left, [plain()], [right]), holds=not holds)
+            yield from _implied(ast.Compare(left, [plain()], [right]), holds=not holds)
             return
-        case _:
-            yield f"{'' if holds else 'not '}{ast.unparse(test)}"
-            return
-    yield f"{'' if holds else 'not '}{ast.unparse(test)}"
+    yield f"{'' if holds else 'not '}{_text(test)}"
+
+
+@lru_cache(maxsize=4096)
+def _text(node: ast.expr) -> str:
+    """Return an expression as it is written, which takes Python long to tell."""
+    return ast.unparse(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +156,7 @@ def _missing(name: str, node: ast.If, side: Side, params: Collection[str], *, ch
     gap = state.names.get(name)
     overlaps = gap is not None and not all(_are_apart(node.test, other) for other in gap.tests)
     chosen = Sure.OPEN if overlaps else _chosen(node, side, params, chained=chained)
-    other = [*implied(node.test, holds=not side.holds)][-1]
+    other = implied(node.test, holds=not side.holds)[-1]
     if gap is None or gap.turns is not None:
         why = f"it has no value where `{_short(node.test)}` is {'true' if side.holds else 'false'}"
         return Gap(min(chosen, gap.sure) if gap else chosen, why, node, (node.test,), other)
@@ -156,7 +165,7 @@ def _missing(name: str, node: ast.If, side: Side, params: Collection[str], *, ch
 
 def _chosen(node: ast.If, side: Side, params: Collection[str], *, chained: bool) -> Sure:
     """Return how sure it is that a side of a branch is taken, and left again at its end."""
-    if isinstance(node.test, ast.Constant) or "TYPE_CHECKING" in ast.dump(node.test):
+    if isinstance(node.test, ast.Constant) or "TYPE_CHECKING" in _text(node.test):
         return Sure.OPEN
     if not side.body:
         return Sure.OPEN if chained else Sure.CERTAIN if _is_free(node.test, params) else Sure.LIKELY
@@ -167,7 +176,7 @@ def _chosen(node: ast.If, side: Side, params: Collection[str], *, chained: bool)
 
 
 def _short(node: ast.expr) -> str:
-    text = ast.unparse(node)
+    text = _text(node)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

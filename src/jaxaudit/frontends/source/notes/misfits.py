@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import (
@@ -192,7 +193,9 @@ def _class_fit(cls: ClassValue, given: Arguments) -> Fit:
     """Compare arguments with the constructor of a class."""
     lineage = ancestry(cls)
     hidden = has_unknown_base(cls) or any(map(has_own_calls, library_bases(cls)))
-    if hidden or any("" in one.decorators or "__new__" in one.namespace or _NAMING & _options(one) for one in lineage):
+    if hidden or any(
+        "" in one.decorators or "__new__" in one.namespace or _NAMING & _options(one.node) for one in lineage
+    ):
         return Fit(open=f"not all that makes a `{cls.name}` is in sight")
     compared = _constructor_fit(cls, given)
     if not compared.wrong and any(_is_changed(one) for one in lineage):
@@ -219,13 +222,14 @@ def _is_changed(cls: ClassValue) -> bool:
     """Whether decorators or options of a class or of its fields may change what its constructor takes."""
     if cls.node is None:
         return False
-    return bool(_CHOOSING & _options(cls) or cls.node.keywords) or not _DECORATORS.issuperset(cls.decorators)
+    return bool(_CHOOSING & _options(cls.node) or cls.node.keywords) or not _DECORATORS.issuperset(cls.decorators)
 
 
-def _options(cls: ClassValue) -> set[str | None]:
+@lru_cache(maxsize=4096)
+def _options(node: ast.ClassDef | None) -> frozenset[str | None]:
     """Return the options of the decorators of a class and of what makes its fields."""
-    if cls.node is None:
-        return set()
-    values = [one.value for one in cls.node.body if isinstance(one, ast.AnnAssign | ast.Assign)]
-    calls = [one for one in (*cls.node.decorator_list, *values) if isinstance(one, ast.Call)]
-    return {word.arg for one in calls for word in one.keywords}
+    if node is None:
+        return frozenset()
+    values = [one.value for one in node.body if isinstance(one, ast.AnnAssign | ast.Assign)]
+    calls = [one for one in (*node.decorator_list, *values) if isinstance(one, ast.Call)]
+    return frozenset(word.arg for one in calls for word in one.keywords)
