@@ -143,12 +143,14 @@ class Attributes:
     method = _text("method")
     """The method that changes a list or makes a copy."""
     augmented = _flag("augmented")
-    refuses = _flag("refuses")
-    """Whether a class is known to refuse arrays as defaults."""
+    refuses = _text("refuses")
+    """The decorator or base of a class that refuses arrays as defaults."""
     guarded = _flag("guarded")
+    """Whether a `try` around it goes on after an exception of JAX."""
+    questioned = _items("questioned")
+    """The conditions around it that ask what it is given: where they are open, it may be meant for other values."""
     is_open = _flag("open")
     is_last = _flag("last")
-    """Whether a `try` around it goes on after an exception of JAX."""
     spec = _text("spec")
     """How a value is formatted as text."""
     listed = _flag("listed")
@@ -203,6 +205,8 @@ class Attributes:
     problem = _text("problem")
     asked = _items("asked")
     where = _span("where")
+    defined = _span("defined")
+    """Where what is called is defined."""
     given_names = Attribute[frozenset[str] | None]("given", frozenset, None)
     stored = _items("stored")
     flattened = _items("handed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxaudit.ir.record import record
+from jaxaudit.spans import Span
 
 
 @record
@@ -25,5 +26,9 @@ class CallFit:
     callee: str
     open: str = ""
     """Why it could not be told in some context; empty where it fits in all of them."""
+    definition: Span | None = None
+    """Where the callee is defined."""
+    caller: str = ""
+    """The function that calls it."""
     options: tuple[Option, ...] = ()
     """The keywords that only `**` takes, where all that reads them is in sight."""

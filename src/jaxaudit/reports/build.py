@@ -37,7 +37,7 @@ from jaxaudit.reports.notes import Notes
 from jaxaudit.reports.source_axes import source_axes
 from jaxaudit.reports.stack import stack
 from jaxaudit.rules.base import Edit, Obligation, Verdict
-from jaxaudit.rules.merge import combine, distinct, merge
+from jaxaudit.rules.merge import combine, credible, distinct, merge
 from jaxaudit.spans import Span
 from jaxaudit.version import VERSION
 
@@ -65,7 +65,7 @@ def build_report(
     programs. Without `sections` those about data stay empty.
     """
     paths = frozenset(audited)
-    merged = distinct(combine(merge(one for one in obligations if one.span.path in paths)))
+    merged = distinct(combine(credible(merge(one for one in obligations if one.span.path in paths))))
     front_end = reading.program.front_end
     findings = [
         finding_of(one, families[one.rule], one.front_end or front_end, sources) for one in merged if one.speaks

@@ -84,6 +84,17 @@ class Subject:
     """Whether running it may be all that was wanted, as in a test."""
 
 
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What is taken for granted of a definition where a use of it is judged: the parameters of a class, for instance."""
+
+    about: str
+    definition: Span | None
+    """Where it is defined; None for what a library defines."""
+    user: str
+    """The function, or other part of the program, that uses it."""
+
+
 @dataclass(slots=True)
 class Obligation:
     """One thing the program must satisfy at one place, with a verdict. Only who runs a rule changes it, to sign it."""
@@ -113,6 +124,10 @@ class Obligation:
     """The calls that lead to it, outermost first, where it is due to these and not to others."""
     cause: tuple[Value, ...] = ()
     """The values that are handled wrongly: findings that share one of them are one mistake."""
+    definition: Span | None = None
+    """The definition that is at fault, where each use of it tells the same mistake."""
+    belief: Belief | None = None
+    """What is believed of a definition, where a use of it is judged; all uses together may speak against it."""
     rule: str = ""
     """The rule that lists it; `Rule.run` fills it in."""
     front_end: str = ""

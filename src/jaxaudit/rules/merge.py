@@ -12,12 +12,14 @@ from dataclasses import replace
 from functools import cache
 
 from jaxaudit.ir import Value
+from jaxaudit.ir.basis import Basis
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.spans import Span
 
 _VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
 _SEVERITIES = (Severity.WARNING, Severity.PERFORMANCE, Severity.ERROR)
+_Mark = Span | Value | tuple[str, Span]
 
 
 def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
@@ -30,21 +32,50 @@ def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
     return sorted(worst.values(), key=lambda one: (one.span, one.rule))
 
 
+def credible(obligations: Sequence[Obligation]) -> list[Obligation]:
+    """Leave open what rests on a belief about a definition that every use of it contradicts.
+
+    Where several parts of a program use one thing, all in a way that cannot work, it is more likely not what it was
+    taken for.
+    """
+    uses: dict[tuple[str, str, Span | None], list[Obligation]] = defaultdict(list)
+    for one in obligations:
+        if one.belief is not None and one.verdict is not Verdict.UNKNOWN:
+            uses[one.rule, one.belief.about, one.belief.definition].append(one)
+    doubted = {id(one) for group in uses.values() if _all_contradict(group) for one in group}
+    return [_doubted(one) if id(one) in doubted else one for one in obligations]
+
+
+def _all_contradict(uses: Sequence[Obligation]) -> bool:
+    seen = any(one.verdict is Verdict.PROVED or one.basis is Basis.OBSERVED for one in uses)
+    return not seen and len({one.belief.user for one in uses if one.belief is not None}) > 1
+
+
+def _doubted(one: Obligation) -> Obligation:
+    about = "" if one.belief is None else one.belief.about
+    reason = f"no use of `{about}` in sight fits what is known of it, so it may be something else"
+    return Obligation(
+        one.span, Verdict.UNKNOWN, reason, raises=one.raises, rule=one.rule, front_end=one.front_end
+    )
+
+
 def distinct(obligations: Sequence[Obligation]) -> list[Obligation]:
     """Keep one finding for each mistake: the worst and first, with what others say of it among its steps.
 
-    Two findings are of one mistake where they are at one place, or name a value that is handled wrongly in both.
+    Two findings are of one mistake where they are at one place, name a value that is handled wrongly in both, or the
+    same definition that is at fault.
     """
-    found: dict[tuple[bool, Span | Value], Obligation] = {}
+    found: dict[tuple[bool, _Mark], Obligation] = {}
     also: dict[int, list[Obligation]] = {}
     for one in sorted((one for one in obligations if one.speaks), key=_rank):
         # What only costs time is another matter than what is wrong.
         costs = one.severity is Severity.PERFORMANCE
-        marks: list[tuple[bool, Span | Value]] = [(costs, place) for place in (one.span, *one.cause)]
+        at_fault = () if one.definition is None else ((one.rule, one.definition),)
+        marks: list[tuple[bool, _Mark]] = [(costs, place) for place in (one.span, *one.cause, *at_fault)]
         known = next((found[mark] for mark in marks if mark in found), None)
         if known is None:
             found.update(dict.fromkeys(marks, one))
-        elif known.rule != one.rule:
+        elif known.rule != one.rule or (one.definition is not None and one.definition == known.definition):
             also.setdefault(id(known), []).append(one)
     same = {id(one) for others in also.values() for one in others}
     return [_with_steps(one, also.get(id(one), ())) for one in obligations if id(one) not in same]

@@ -4,6 +4,21 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what stands behind a test of the number of axes is for arrays that pass it": """
+        def sums(blocks, rows):
+            return jax.vmap(lambda block, row: jax.vmap(jnp.multiply)(block, row))(blocks, rows)
+
+        def checked(blocks, rows, strict):
+            if strict or blocks.ndim != 3:
+                raise ValueError
+            return sums(blocks, rows)
+
+        def test_sums(strict):
+            return checked(jnp.ones((3,)), jnp.ones((3, 2)), strict)
+
+        def test_plain():
+            return jnp.ones((3, 4)) @ jnp.ones((3, 4))  #! axis-conflict
+        """,
     "a test expects it to fail, by a bare name": """
         from numpy.testing import assert_raises
         from pytest import raises

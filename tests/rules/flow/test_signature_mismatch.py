@@ -4,6 +4,48 @@ import pytest
 from rules.programs import audited, marked, said
 
 PROGRAMS = {
+    "what no caller uses as it seems to be is something else": """
+        class Wrapped:
+            def __init__(self, scale):
+                self.scale = scale
+
+        class Plain:
+            def __init__(self, scale):
+                self.scale = scale
+
+        def first(x):
+            return Wrapped(x, 2.0), Plain(x)
+
+        def second(x):
+            return Wrapped(bias=x), Plain(bias=x)  #! signature-mismatch
+        """,
+    "what a condition asks about is used as it says": """
+        import inspect
+
+        def runner(step):
+            def run(params, batch, state):
+                if "state" in inspect.signature(step).parameters:
+                    return step(params, batch, state=state)
+                return step(params, batch)
+            return run
+
+        def plain(params, batch):
+            return params * batch
+
+        def stateful(params, batch, state):
+            return params * batch + state
+
+        def run_both(params, batch, state):
+            return runner(plain)(params, batch, state), runner(stateful)(params, batch, state)
+
+        def checked(step, params):
+            if callable(step):
+                return step(params)  #! signature-mismatch
+            return params
+
+        def run_checked(params):
+            return checked(plain, params)
+        """,
     "super() begins at the class that defines the method, whoever inherits it": """
         class Saved:
             def __init__(self, config, name, kind):

@@ -62,6 +62,8 @@ class ShapesDomain:
         self.blank: set[Op] = set()
         self._way: tuple[Op, ...] = ()
         """The calls whose bodies are being solved, outermost first."""
+        self._doubted: list[Op] = []
+        """Ops whose regions are being solved though an open condition asks what they are given."""
         self.tested = {
             value for op in program.having(Op.operator) if op.operator == "isinstance" for value in op.operands
         }
@@ -117,6 +119,8 @@ class ShapesDomain:
         """Return the facts of a region's parameters."""
         if op.name == "py.call":
             self._way = (*self._way, op)
+        if self._is_asked(op, read) and op not in self._doubted:
+            self._doubted.append(op)
         made = regions.enter(op, region, self._naming(read), turn)
         bound = [self._bound(param, fact) for param, fact in zip(region.params, made, strict=True)]
         return bound if self.carrier is None else taken_off(op, self.carrier.onto(op, region.params, bound, read))
@@ -125,6 +129,8 @@ class ShapesDomain:
         """Return the facts of an op's results once its regions are solved."""
         if self._way and self._way[-1] is op:
             self._way = self._way[:-1]
+        if self._doubted and self._doubted[-1] is op:
+            self._doubted.pop()
         look = Look(op, self._naming(read))
         results = self._carried(op, self._results(op, regions.leave(op, look)), read)
         for inner, made in look.inner:
@@ -274,9 +280,15 @@ class ShapesDomain:
 
         return run
 
+    def _is_asked(self, op: Op, read: Read[ShapeFact]) -> bool:
+        """Whether a condition around an op asks what it is given, and sizes do not decide it."""
+        return any(regions.truth(read(condition)) is None for condition in op.questioned or ())
+
     def _note(self, look: Look, results: Sequence[ShapeFact | None]) -> None:
         """Keep what an op met, where anything is known of it."""
         op = look.op
+        if look.fit is Fit.CLASHES and (self._doubted or self._is_asked(op, look.read)):
+            look.fit = Fit.OPEN
         if look.fit is None:
             for fact in look.met.values():
                 if fact.dims is not None:

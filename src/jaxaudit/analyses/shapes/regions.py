@@ -132,12 +132,17 @@ def taken(op: Op, read: Read[ShapeFact]) -> int | None:
     """Return the position of the branch of an `if` that runs; None where either may."""
     if op.name != "py.branch" or not op.operands or [region.label for region in op.regions] != ["then", "else"]:
         return None
-    condition = read(op.operands[0])
+    known = truth(read(op.operands[0]))
+    return None if known is None else 0 if known else 1
+
+
+def truth(condition: ShapeFact) -> bool | None:
+    """Return whether a condition holds, where sizes decide it."""
     if condition.items is not None:
         # `if x.shape:` asks whether there are axes.
-        return 0 if condition.items else 1
-    truth = condition.number.constant if condition.dtype == "bool" and condition.number is not None else None
-    return None if truth is None else 0 if truth else 1
+        return bool(condition.items)
+    known = condition.number.constant if condition.dtype == "bool" and condition.number is not None else None
+    return None if known is None else bool(known)
 
 
 def _joined(op: Op, look: Look) -> Facts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.ir.members import ClassMembers, Place
-from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
+from jaxaudit.rules.base import Belief, Obligation, Raises, Rule, proved, unknown
 
 
 class MissingAttribute(Rule):
@@ -35,7 +35,8 @@ class MissingAttribute(Rule):
 
     ## When it cannot tell
     Classes with a base out of sight, a decorator or a metaclass, and those that read or set attributes by name
-    (`getattr`, `setattr`, `__getattr__`, `__dict__`) are left open.
+    (`getattr`, `setattr`, `__getattr__`, `__dict__`) are left open. So are those that lack several attributes, which
+    something out of sight may set.
     """
 
     summary = "A method reads an attribute of its own object that nothing sets."
@@ -106,4 +107,5 @@ def _finding(cls: ClassMembers, one: Place) -> Obligation:
         expected=f"`{one.name}` is a method or attribute of `{cls.name}`, or another one is read",
         suggestion=f"set `{one.name}` in the constructor, or read the attribute that was meant",
         raises=Raises.TRACING,
+        belief=Belief(cls.name, cls.span, one.name),
     )

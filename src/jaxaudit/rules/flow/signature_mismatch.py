@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.fits import CallFit
-from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
+from jaxaudit.rules.base import Belief, Obligation, Raises, Rule, proved, unknown
 from jaxaudit.spans import Span
 
 
@@ -36,7 +37,8 @@ class SignatureMismatch(Rule):
 
     ## When it cannot tell
     What `*` and `**` give, methods that a subclass has too, what may be one of several functions that do not all
-    take the same, and classes whose constructor a library makes are left open.
+    take the same, and classes whose constructor a library makes are left open. So is a function or class that several
+    functions call, none of them with what it seems to take.
     """
 
     summary = "A call has arguments that the function or class does not take, or lacks some."
@@ -109,7 +111,8 @@ class SignatureMismatch(Rule):
 def _unrefused(span: Span, call: CallFit) -> Obligation:
     if call.open:
         return unknown(span, f"whether `{call.callee}` takes this is not known: {call.open}")
-    return proved(span, f"what `{call.callee}` is given here fits its parameters")
+    fits = proved(span, f"what `{call.callee}` is given here fits its parameters")
+    return replace(fits, belief=Belief(call.callee, call.definition, call.caller))
 
 
 def _finding(op: Op) -> Obligation:
@@ -122,4 +125,5 @@ def _finding(op: Op) -> Obligation:
         expected=f"the arguments are those that `{op.callee}` takes",
         suggestion=f"call `{op.callee}` with the arguments that it takes, or change its parameters",
         raises=Raises.TRACING,
+        belief=None if op.defined is None else Belief(op.callee, op.defined, op.caller),
     )

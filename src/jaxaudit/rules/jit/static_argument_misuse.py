@@ -132,7 +132,7 @@ def _judge(visit: Visit, shapes: Shapes, classes: Mapping[str, Span]) -> Iterato
     op = visit.op
     for misfit in op.misfits or ():
         text = f"`{misfit}` is declared static, but `{op.qualified}` has no such parameter"
-        yield _violation(op, text, "name one of the function's parameters")
+        yield replace(_violation(op, text, "name one of the function's parameters"), definition=op.wrapped)
     for name, kind, static in op.given or ():
         if static is True and kind.startswith(_NO_HASH):
             what = kind.removeprefix(_NO_HASH)

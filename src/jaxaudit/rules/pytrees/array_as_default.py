@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import ARRAYS
-from jaxaudit.rules.base import Obligation, Raises, Rule, unknown
+from jaxaudit.rules.base import Belief, Obligation, Raises, Rule, unknown
 
 
 class ArrayAsDefault(Rule):
@@ -97,6 +97,7 @@ def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
         message=f"the default of `{op.field}` in `{op.class_name}` is an array",
         current="Python 3.11 and newer raise ValueError here: mutable default, use default_factory",
         raises=Raises.TRACING,
+        belief=Belief(op.refuses, None, op.class_name),
         expected="a default that is made anew for each instance",
         suggestion="`field(default_factory=lambda: ...)`, the `field` of the library that makes the dataclass",
     )

@@ -58,7 +58,7 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
     for name, member in list(frame.env.items()):
         frame.env[name] = _owned(it, member, cls)
-    refuses = not _REFUSING.isdisjoint((*decorators, *library_bases(cls)))
+    refuses = next((one for one in (*decorators, *library_bases(cls)) if one in _REFUSING), "")
     for name in frame.env if kind == "dataclass" else ():
         default = defaults.get(name)
         if isinstance(default, Leaf):

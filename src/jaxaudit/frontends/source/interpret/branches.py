@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.values.frames import Env
 from jaxaudit.frontends.source.values.heap import Box, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
+from jaxaudit.frontends.source.values.questions import asked_about
 from jaxaudit.frontends.source.values.structure import materialise, merge, merge_boxes, options, same
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.ir.record import record
@@ -39,6 +41,7 @@ class _Outcome:
     exit: Exit
     reads: Reads
     narrowed: Mapping[str, Abstract]
+    asked: Mapping[Abstract | Value, Value]
 
     def bound(self, name: str, before: Env) -> Abstract | None:
         """Return what a variable is at the end, as if the condition had said nothing of it."""
@@ -46,9 +49,18 @@ class _Outcome:
         return before.get(name) if value is not None and value is self.narrowed.get(name) else value
 
 
-def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, condition: Value | None = None) -> Exit:
+def run_arms(
+    it: Interpreter,
+    arms: Sequence[Arm],
+    span: Span,
+    construct: str,
+    condition: Value | None = None,
+    test: ast.expr | None = None,
+) -> Exit:
     """Interpret each arm from the present state, then go on with what they have in common."""
-    before, reads = it.frame.env, it.reads()
+    before, reads, known = it.frame.env, it.reads(), it.frame.asked
+    if test is not None and condition is not None:
+        it.frame.asked = {**known, **dict.fromkeys(asked_about(it, test), condition)}
     outcomes = [_run(it, arm, before, reads, span) for arm in arms]
     falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
     merger = _Merger(it, falling, span)
@@ -59,6 +71,8 @@ def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, c
         results = merger.results(outcome) if outcome.exit is Exit.FALL else ()
         it.builder.close(outcome.region, results, outcome.exit)
     it.frame.env = env
+    # Where all other ways leave, what the condition asked for matters from here on.
+    it.frame.asked = falling[0].asked if len(falling) == 1 else known
     it.restore(reads)
     operands = () if condition is None else (condition,)
     regions = tuple(outcome.region for outcome in outcomes)
@@ -95,12 +109,14 @@ def weakest(exits: Iterable[Exit]) -> Exit:
 
 
 def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _Outcome:
-    it.frame.env = {**before, **arm.narrowed}
+    it.frame.env, asked = {**before, **arm.narrowed}, it.frame.asked
     it.restore(reads)
     it.heap.begin()
     with it.builder.nested("branch", arm.label, span) as region:
         leaving = arm.run()
-    return _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads(), arm.narrowed)
+    outcome = _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads(), arm.narrowed, it.frame.asked)
+    it.frame.asked = asked
+    return outcome
 
 
 class _Merger:

@@ -30,6 +30,7 @@ from jaxaudit.frontends.source.values.callables import (
 )
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
+from jaxaudit.frontends.source.values.questions import is_asked
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.spans import Span
 
@@ -50,11 +51,11 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
             expressions.note_asked(it, asked.id, it.span(asked))
     bindings.note_passed(it, node, callee, given)
     span = it.span(node)
-    # What `**` brings may hang together with the conditions around the call.
-    spread = None in [keyword.arg for keyword in node.keywords]
-    it.frame.guarded += spread
+    # What `**` brings may hang together with the conditions around the call, as does what one of them asks about.
+    doubtful = None in [keyword.arg for keyword in node.keywords] or is_asked(it, callee)
+    it.frame.guarded += doubtful
     refused = misfits.note_call(it, callee, given, span) and not it.frame.guarded
-    it.frame.guarded -= spread
+    it.frame.guarded -= doubtful
     if refused:
         # The body never runs so: what its parameters would hold is nobody's mistake.
         return unknown_call(it, callee, given, "it does not take these arguments", span)

@@ -267,7 +267,7 @@ def _candidates(it: Interpreter, items: Sequence[ast.expr], word: str) -> list[A
     else:
         arms = [Arm("then", lambda: Exit.FALL), Arm("else", lambda: Exit.FALL)]
         arms[stops_on] = Arm(arms[stops_on].label, goes_on, told)
-        run_arms(it, arms, span, word, asked)
+        run_arms(it, arms, span, word, asked, items[0])
     return [value, *found]
 
 
@@ -304,7 +304,7 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
         return Arm("then" if then else "else", run, narrowed(it, node.test, holds=then))
 
     # The blank in the name keeps this temporary apart from every variable of the program.
-    run_arms(it, [side(node.body), side(node.orelse)], span, "conditional expression", asked)
+    run_arms(it, [side(node.body), side(node.orelse)], span, "conditional expression", asked, node.test)
     return it.frame.env.pop(" value")
 
 

@@ -132,6 +132,10 @@ class Interpreter:
         """Append an op to the open region."""
         if self.frame.guarded:
             attrs = {**attrs, "guarded": True}
+        if known := self.frame.asked:
+            used = arguments.values() if operands is None else operands
+            asked = tuple(known[one] for one in used if isinstance(one, Value) and one in known)
+            attrs = {**attrs, "questioned": asked} if asked else attrs
         return self.builder.emit(name, span, arguments, attrs, operands=operands, results=results, regions=regions)
 
     def unknown(self, reason: str, span: Span, name: str = "") -> Leaf:

@@ -39,7 +39,7 @@ from jaxaudit.frontends.source.values.model import (
     Zip,
 )
 from jaxaudit.frontends.source.values.structure import materialise
-from jaxaudit.frontends.source.values.type_tests import has_attribute, is_dataclass, is_instance
+from jaxaudit.frontends.source.values.type_tests import has_attribute, is_callable, is_dataclass, is_instance
 from jaxaudit.ir import Value
 from jaxaudit.libraries.classes import FIELD_MAKERS
 from jaxaudit.spans import Span
@@ -381,6 +381,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.iter": _iter,
     "builtins.next": _next,
     "builtins.isinstance": is_instance,
+    "builtins.callable": is_callable,
     "builtins.getattr": _getattr,
     "builtins.hasattr": _hasattr,
     "builtins.setattr": _setattr,

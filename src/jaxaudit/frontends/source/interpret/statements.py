@@ -62,7 +62,7 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
         Arm("then", then, narrowed(it, node.test, holds=True)),
         Arm("else", _block(it, node.orelse), narrowed(it, node.test, holds=False)),
     ]
-    return run_arms(it, arms, it.span(node), "if", asked)
+    return run_arms(it, arms, it.span(node), "if", asked, node.test)
 
 
 def _without_jit(it: Interpreter, node: ast.If) -> Callable[[], Exit]:

@@ -31,7 +31,7 @@ from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref
 from jaxaudit.ir.fits import CallFit
 from jaxaudit.libraries.classes import bases, decorators, has_own_calls
 from jaxaudit.libraries.lookup import canonical, lookup
-from jaxaudit.spans import Span
+from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -57,13 +57,28 @@ def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -
     if found is None:
         return False
     name, compared = found
+    defined, caller = _definition(callee), it.frame.place
     if compared.wrong:
-        it.emit("py.refused", span, attrs={"callee": name, "reason": compared.wrong}, results=0)
+        attrs = {"callee": name, "reason": compared.wrong, "defined": defined, "caller": caller}
+        it.emit("py.refused", span, attrs=attrs, results=0)
     elif it.frame.module.audited and (span not in it.compared or compared.open):
         function = callee.function if isinstance(callee, BoundMethod) else callee
         taken = tuple(options(function, compared.loose)) if isinstance(function, FunctionValue) else ()
-        it.compared[span] = CallFit(name, compared.open, taken)
+        it.compared[span] = CallFit(name, compared.open, defined, caller, taken)
     return bool(compared.wrong)
+
+
+def _definition(callee: Abstract) -> Span | None:
+    """Return where a function or class is defined."""
+    match callee:
+        case PartialValue(function=function) | BoundMethod(function=function):
+            return _definition(function)
+        case FunctionValue(node=ast.FunctionDef() | ast.AsyncFunctionDef() as node):
+            return span_of(node, callee.module.path)
+        case ClassValue(node=ast.ClassDef() as node):
+            return span_of(node, callee.frame.module.path)
+        case _:
+            return None
 
 
 def note_run(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> None:

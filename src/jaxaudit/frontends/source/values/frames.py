@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.heap import Box
 from jaxaudit.frontends.source.values.model import Abstract
+from jaxaudit.ir import Value
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.modules import Module
@@ -57,6 +58,8 @@ class Frame:
 
     guarded: int = 0
     """How many `try` statements around the open statement go on after an exception of JAX."""
+    asked: Mapping[Abstract | Value, Value] = field(default_factory=dict)
+    """What open conditions around the statement ask about, and the condition; see `values/questions.py`."""
 
     @property
     def place(self) -> str:

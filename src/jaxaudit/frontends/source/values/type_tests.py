@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, has_unknown_base, library_bases
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
+from jaxaudit.frontends.source.values.callables import (
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    Library,
+    PartialValue,
+    Transformed,
+)
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
@@ -112,6 +119,14 @@ def has_attribute(it: Interpreter, value: Abstract | None, name: str) -> bool | 
         return True if name in box.attrs or find_in_class(box.cls, name) is not None else None
     plain = None if isinstance(value, FunctionValue | ClassValue | None) else _plain_type(it, value)
     return None if plain is None else hasattr(plain, name)
+
+
+def is_callable(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `callable(value)`."""
+    value = given.positional[0] if len(given.positional) == 1 else None
+    if isinstance(value, FunctionValue | ClassValue | BoundMethod | PartialValue | Transformed):
+        return Const(True)
+    return None if value is None or _plain_type(it, value) is None else Const(False)
 
 
 def is_dataclass(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
