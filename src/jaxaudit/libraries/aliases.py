@@ -54,6 +54,9 @@ _reexports(
     "make_jaxpr pmap value_and_grad vjp vmap device_put device_get block_until_ready linear_transpose",
 )
 
+# Python's own.
+_modules("typing", "typing_extensions")
+
 # Trees.
 for _old in ("jax.tree_util.tree_", "jax.tree_", "jax._src.tree_util.tree_"):
     _prefixed(

@@ -86,7 +86,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is taken for granted of a definition where a use of it is judged: the parameters of a class, for instance."""
+    """What is taken for granted of a definition where a use of it is judged, such as the parameters of a class."""
 
     about: str
     definition: Span | None

@@ -11,7 +11,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts, Use
 from jaxaudit.analyses.keys.fates import is_init
-from jaxaudit.analyses.keys.terms import Split, root, rows_behind
+from jaxaudit.analyses.keys.terms import Atom, Split, root, rows_behind
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.ir import Argument, Op, Value
@@ -76,6 +76,21 @@ def held_fixed(one: Obligation, facts: Facts) -> str:
     if around.name in _PYTHON_LOOPS and closed and _is_given_data(around, uses[0].spot):
         return f"`{callee_of(uses[0].spot)}` holds its key fixed and is given one piece of data after the other"
     return ""
+
+
+def spelled_out(one: Obligation, facts: Facts) -> str:
+    """Read from `in_axes`, where it says None for the key that a caller gives: `vmap(turn, (None, 0))(key, channels)`."""
+    around, keys = one.subject.around, keys_of(facts)
+    if around is None or around.name != "vmap" or not around.in_axes:
+        return ""
+    # What `*` and `**` hand on is a caller's too.
+    given = {param for start in facts.program.roots for param in start.region.params}
+    given |= {value for op in facts.program.named("py.unknown") for value in op.results}
+    used = root(one.subject.uses[0].term)
+    shared = (value for value, axis in zip(around.operands, around.in_axes, strict=False) if axis is None)
+    terms = [keys.term(value) for value in shared]
+    said = any(isinstance(term, Atom) and term.value in given and term is used for term in terms)
+    return "`in_axes` says so for the key that a caller gives" if said else ""
 
 
 def _is_same_start(first: Op, second: Op) -> bool:

@@ -43,7 +43,8 @@ class SameKeyAcrossVmap(Rule):
 
     ## When it cannot tell
     When it is not known which arguments are mapped, or where a key inside comes from. Results that are ranked against
-    each other (common random numbers) and keys that are equal on every shard of `shard_map` are warnings.
+    each other (common random numbers), keys that are equal on every shard of `shard_map`, and those that a caller gives
+    and `in_axes` says None for are warnings.
     """
 
     summary = "A mapped function uses the same random key for every element."
@@ -70,8 +71,15 @@ class SameKeyAcrossVmap(Rule):
     def one(x, key):
         return x + jax.random.normal(key, x.shape)
 
+    def noisy(xs):
+        return jax.vmap(one, in_axes=(0, None))(xs, jax.random.key(0))  #!
+
+    ## `in_axes` says so for a key that a caller gives: all channels of an image may be turned alike
+    def one(x, key):
+        return x + jax.random.normal(key, x.shape)
+
     def noisy(key, xs):
-        return jax.vmap(one, in_axes=(0, None))(xs, key)  #!
+        return jax.vmap(one, in_axes=(0, None))(xs, key)  #?
 
     ## every leaf gets the same noise
     def perturb(key, params):

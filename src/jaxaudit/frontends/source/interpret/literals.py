@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.values.callables import Attribute
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
@@ -51,7 +52,9 @@ def _items(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> list[Abstra
         value = it.evaluate(item.value)
         known = known_items(it, value)
         if known is None:
-            operands = (*(leaf for part in items for leaf in leaves(it, part)), *leaves(it, value))
+            # Nobody runs through a method: what stands here is the attribute, not the object that has it.
+            spread = it.load_attribute(value, it.span(item)) if isinstance(value, Attribute) else value
+            operands = (*(leaf for part in items for leaf in leaves(it, part)), *leaves(it, spread))
             return Leaf(it.emit("py.container", it.span(node), attrs={"kind": kind}, operands=operands).result)
         items.extend(known)
     return items
