@@ -59,7 +59,7 @@ def not_used(one: Obligation, facts: Facts) -> str:
             op for op in spots if (splits or op.name != "key.split" or op is spots[-1]) and keys.fates.is_unused(op)
         ]:
             return f"nothing is done with what `{callee_of(idle[0])}` gives"
-    if fruitless := [use for use in uses[:-1] if _is_fruitless(keys, use)]:
+    if fruitless := [use for use in uses if _is_fruitless(keys, use)]:
         return f"nothing is drawn from the keys that `{callee_of(fruitless[0].spot)}` splits off"
     direct = [op for op in spots if op.name.startswith("key.") and not is_init(op)]
     if shapes := [op for op in direct if Fate.SHAPE in keys.fates.of(op) <= {Fate.SHAPE, Fate.HANDED}]:

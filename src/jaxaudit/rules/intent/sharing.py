@@ -79,7 +79,7 @@ def held_fixed(one: Obligation, facts: Facts) -> str:
 
 
 def spelled_out(one: Obligation, facts: Facts) -> str:
-    """Read from `in_axes`, where it says None for the key that a caller gives: `vmap(turn, (None, 0))(key, channels)`."""
+    """Read from `in_axes`, where it says None for the key that a caller gives: `vmap(f, (None, 0))(key, channels)`."""
     around, keys = one.subject.around, keys_of(facts)
     if around is None or around.name != "vmap" or not around.in_axes:
         return ""

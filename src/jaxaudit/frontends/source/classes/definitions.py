@@ -160,6 +160,13 @@ def _defaults(frame: Frame, bases: tuple[Abstract, ...], fields: tuple[str, ...]
 
 def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
     """Interpret `cls(...)`."""
+    made = _constructed(it, cls, given, span)
+    if isinstance(made, Ref):
+        it.makers[made.id] = it.frame.function
+    return made
+
+
+def _constructed(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
     unknown_rest = given.star is not None or given.stars is not None
     if cls.kind == "namedtuple" and not unknown_rest:
         protocols.note(it, lookup(f"{cls.frame.module.name}.{cls.name}"), given)

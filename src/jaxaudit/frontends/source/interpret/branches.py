@@ -58,9 +58,10 @@ def run_arms(
     test: ast.expr | None = None,
 ) -> Exit:
     """Interpret each arm from the present state, then go on with what they have in common."""
-    before, reads, known = it.frame.env, it.reads(), it.frame.asked
+    before, reads, known, outer = it.frame.env, it.reads(), it.frame.asked, it.frame.is_conditional
     if test is not None and condition is not None:
         it.frame.asked = {**known, **dict.fromkeys(asked_about(it, test), condition)}
+        it.frame.is_conditional = True
     outcomes = [_run(it, arm, before, reads, span) for arm in arms]
     falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
     merger = _Merger(it, falling, span)
@@ -73,6 +74,7 @@ def run_arms(
     it.frame.env = env
     # Where all other ways leave, what the condition asked for matters from here on.
     it.frame.asked = falling[0].asked if len(falling) == 1 else known
+    it.frame.is_conditional = outer or (it.frame.is_conditional and len(falling) == 1)
     it.restore(reads)
     operands = () if condition is None else (condition,)
     regions = tuple(outcome.region for outcome in outcomes)

@@ -100,6 +100,8 @@ class Interpreter:
         """What each parser of a command line gives for its options unless the user sets them."""
         self.flags: dict[str, Abstract] = {}
         """The same for the flags that a program defines."""
+        self.makers: dict[int, FunctionValue | None] = {}
+        """The function that made an object, None for a module's top level."""
         self.set_up: set[int] = set()
         """The linen modules whose `setup` was run."""
         self.optimizers: dict[ast.AST, FunctionValue] = {}

@@ -158,12 +158,26 @@ def _other_method(it: Interpreter, method: BoundMethod) -> str:
     exact = box.cls if isinstance(box, ObjectBox) and box.value is None and not has_unknown_base(box.cls) else None
     if behind is None:
         if exact is not None and not is_abstract(function):
-            return ""
+            return _for_others(it, receiver)
         return _replaced(it, function) or _overridden(it, function)
     for cls in it.heirs.get(behind, ()) if exact is None else [exact]:
         if _found_behind(cls, behind, function.name) is not function:
             return f"which `{function.name}` `super()` finds in a `{cls.name}` is not known"
     return ""
+
+
+def _for_others(it: Interpreter, receiver: Abstract) -> str:
+    """Return why an object may not be meant: others may be given, and a condition says for which this is done."""
+    caller = it.frame.function
+    maker = it.makers.get(receiver.id) if isinstance(receiver, Ref) else None
+    if not it.frame.is_conditional or caller is None or not isinstance(receiver, Ref):
+        return ""
+    own = caller.owner is not None and maker is not None and maker.owner in ancestry(caller.owner)
+    first = next((it.frame.env.get(one.arg) for one in caller.node.args.args), None)
+    made_here = maker is not None and maker.node is caller.node
+    if own or made_here or receiver == first or receiver.id not in it.makers:
+        return ""
+    return "others may be given, and a condition says for which this is done"
 
 
 def _replaced(it: Interpreter, function: FunctionValue) -> str:

@@ -58,6 +58,8 @@ class Frame:
 
     guarded: int = 0
     """How many `try` statements around the open statement go on after an exception of JAX."""
+    is_conditional: bool = False
+    """Whether the open statement runs only where a condition holds that is not decided."""
     asked: Mapping[Abstract | Value, Value] = field(default_factory=dict)
     """What open conditions around the statement ask about, and the condition; see `values/questions.py`."""
 
