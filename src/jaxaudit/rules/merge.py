@@ -54,9 +54,7 @@ def _all_contradict(uses: Sequence[Obligation]) -> bool:
 def _doubted(one: Obligation) -> Obligation:
     about = "" if one.belief is None else one.belief.about
     reason = f"no use of `{about}` in sight fits what is known of it, so it may be something else"
-    return Obligation(
-        one.span, Verdict.UNKNOWN, reason, raises=one.raises, rule=one.rule, front_end=one.front_end
-    )
+    return Obligation(one.span, Verdict.UNKNOWN, reason, raises=one.raises, rule=one.rule, front_end=one.front_end)
 
 
 def distinct(obligations: Sequence[Obligation]) -> list[Obligation]:

@@ -4,6 +4,32 @@ import pytest
 from rules.programs import audited, marked, said
 
 PROGRAMS = {
+    "what a condition asks for may be for other objects that are given": """
+        class Net:
+            def decode(self, x):
+                return x
+
+        class Model:
+            def __init__(self, module):
+                self.module, self.own = module, Net()
+
+            def given(self, x, prompted):
+                if not prompted:
+                    return x
+                return self.module.decode(x, prefill=True)
+
+            def owned(self, x, prompted):
+                if not prompted:
+                    return x
+                return self.own.decode(x, prefill=True)  #! signature-mismatch
+
+            def always(self, x):
+                return self.module.decode(x, prefill=True)  #! signature-mismatch
+
+        def main(x, prompted):
+            model = Model(Net())
+            return model.given(x, prompted), model.owned(x, prompted), model.always(x), Net().decode(x)
+        """,
     "what no caller uses as it seems to be is something else": """
         class Wrapped:
             def __init__(self, scale):

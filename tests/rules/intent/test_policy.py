@@ -198,3 +198,16 @@ def test_rules_read_neither_comments_nor_words():
         if line == "import re" or ".comments" in line
     }
     assert not told
+
+
+def test_in_axes_speaks_for_the_key_that_a_caller_gives():
+    code = """
+def turned(key, channel):
+    return channel * jax.random.uniform(key)
+
+def turn(image, *, key=None):
+    return jax.vmap(turned, in_axes=(None, 0))(key, image)
+"""
+    made = f"{code}\ndef main(image):\n    return turn(image, key=jax.random.key(0))\n"
+    assert severities(code, rule="same-key-across-vmap") == ["warning"]
+    assert severities(made, rule="same-key-across-vmap") == ["error"]

@@ -11,7 +11,7 @@ def verdict(sketch: Sketch, op) -> str | None:
     return sketch.verdicts(SameKeyAcrossVmap).get(op.span.line)
 
 
-@pytest.mark.parametrize(("axis", "expected"), [(0, "proved"), (None, "error"), ("?", "unknown")])
+@pytest.mark.parametrize(("axis", "expected"), [(0, "proved"), (None, "warning"), ("?", "unknown")])
 def test_key_as_argument(axis, expected):
     s = Sketch()
     keys, xs = s.param("keys"), s.param("xs")
