@@ -19,14 +19,12 @@ covers what `read` gives for it, which holds after.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Region, Value
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
 
 Fact = TypeVar("Fact")
 
@@ -103,6 +101,19 @@ class Domain(Protocol[Fact]):
     def finish(self, facts: Facts, /, solution: Solution[Fact]) -> object:
         """Make what rules read from the facts of all values."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Solution(Generic[Fact]):
+    """The facts of all values; a value that is missing has the domain's unknown fact."""
+
+    domain: Domain[Fact]
+    facts: Mapping[Value, Fact]
+
+    def of(self, value: Value) -> Fact:
+        """Return the fact of a value, covering every context it was seen in."""
+        fact = self.facts.get(value)
+        return self.domain.unknown(value) if fact is None else fact
 
 
 MAX_TURNS = 12

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from jaxaudit.analyses.axes import Axes, axes_of
 from jaxaudit.analyses.backward import solve_backward
-from jaxaudit.analyses.domain import Direction, Domain
+from jaxaudit.analyses.domain import Direction, Domain, Solution
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.forward import solve_forward
 from jaxaudit.analyses.keys import KeyFacts, KeysDomain
@@ -18,7 +18,7 @@ from jaxaudit.analyses.shapes import Shapes, ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain, TracingFacts
 from jaxaudit.analyses.uses import Uses, UsesDomain
 from jaxaudit.analyses.versions import Versions, VersionsDomain
-from jaxaudit.ir import Program, Region, Value
+from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
 
 Fact = TypeVar("Fact")
@@ -110,16 +110,3 @@ def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:
     """Solve one domain for every root of a program."""
     solve_one = solve_backward if domain.direction is Direction.BACKWARD else solve_forward
     return Solution(domain, solve_one(program, domain))
-
-
-@dataclass(frozen=True, slots=True)
-class Solution(Generic[Fact]):
-    """The facts of all values; a value that is missing has the domain's unknown fact."""
-
-    domain: Domain[Fact]
-    facts: Mapping[Value, Fact]
-
-    def of(self, value: Value) -> Fact:
-        """Return the fact of a value, covering every context it was seen in."""
-        fact = self.facts.get(value)
-        return self.domain.unknown(value) if fact is None else fact

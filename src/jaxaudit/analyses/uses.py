@@ -11,18 +11,14 @@ from dataclasses import dataclass
 from enum import Flag
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.interfaces import Branch, Loop, given_to
 from jaxaudit.ir.ops import VOCABULARY
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
 
 
 class Use(Flag):

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import reduce
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import depends, last
 from jaxaudit.ir import Op, Program, Region, Value
@@ -27,10 +27,6 @@ from jaxaudit.ir.ops import BODIES, DERIVATIVES, MAPPED, SELECTED, VOCABULARY
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import lookup, playing, plays, updates
 from jaxaudit.libraries.results import Like, Parts, Result
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
 
 _UPDATING = ("array.scatter", "py.replace")
 _PARTS = ("py.unpack", "py.item")

@@ -11,16 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from textwrap import dedent
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from jaxaudit.ir import Argument, Value
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.keys import Use
+from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.keys import Use
-    from jaxaudit.ir import Op, Program
 
 
 class Verdict(Enum):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.facts import KeyFacts
 from jaxaudit.analyses.keys.holders import bindings, outside_of, stacked
 from jaxaudit.analyses.keys.overlap import way
@@ -15,11 +15,6 @@ from jaxaudit.analyses.keys.transfer import TransferTable
 from jaxaudit.ir import Exit, Op, Region, Value
 from jaxaudit.ir.interfaces import Loop, inside_of
 from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, VOCABULARY
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
-
 
 _ABOUT_KEYS = ("py.call_unknown", *(name for name in VOCABULARY if name.startswith("key.")))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.domain import Read, Solution
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
 from jaxaudit.analyses.keys.fates import Fates
 from jaxaudit.analyses.keys.overlap import way
@@ -18,10 +18,6 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
 
 _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
 

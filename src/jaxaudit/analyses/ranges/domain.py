@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import Direction, Read, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import facts, regions
 from jaxaudit.analyses.ranges.dtypes import of_dtype
@@ -20,11 +20,6 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import BODIES, BRANCHES, REARRANGED
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
-
 
 TABLE: Mapping[str, Inner] = {
     **python.TABLE,

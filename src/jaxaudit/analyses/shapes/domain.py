@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.dims import variable
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, anywhere
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, anywhere
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
 from jaxaudit.analyses.shapes.assumed import assumed
@@ -27,10 +27,6 @@ from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.look import Transfer as Inner
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import Op, Program, Region, Value
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
 
 _MOST_CONTEXTS = 16
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from functools import reduce
-from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import sources, walk
 from jaxaudit.analyses.tracing.boundaries import COUNTER, entering, leaving
 from jaxaudit.analyses.tracing.context import JIT_IS_OFF, Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join, revised
 from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import CONVERTS, WATCHED, Visits
-from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.ops import CARRYING
-
-if TYPE_CHECKING:
-    from jaxaudit.analyses.facts import Facts
-    from jaxaudit.analyses.solve import Solution
-from collections import defaultdict
-
-from jaxaudit.analyses.queries import sources, walk
-from jaxaudit.ir import Program
 from jaxaudit.libraries.packages import TRACER_TESTS
 
 _CLASSES = ("Tracer", "DynamicJaxprTracer", "JVPTracer", "BatchTracer")

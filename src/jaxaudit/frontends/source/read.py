@@ -17,6 +17,7 @@ from jaxaudit.frontends.base import Observed, Reach, Reading, Skip, SourceFile
 from jaxaudit.frontends.fingerprints import fingerprints
 from jaxaudit.frontends.source.interpret import imports, later
 from jaxaudit.frontends.source.interpret.budget import Budget
+from jaxaudit.frontends.source.interpret.dispatch import LANGUAGE
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Loader, Project
 from jaxaudit.frontends.source.interpret.observed import interpret_observed
@@ -86,7 +87,7 @@ def _deep_recursion() -> Iterator[None]:
 class _Reader:
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.it = Interpreter(project)
+        self.it = Interpreter(project, LANGUAGE)
         self.failed: dict[FunctionNode, str] = {}
         self.faults: list[str] = []
         self.outlines = {path: outline(module.tree) for path, module in project.modules.items() if module.audited}

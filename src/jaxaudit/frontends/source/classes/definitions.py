@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import (
     ancestry,
@@ -17,6 +16,7 @@ from jaxaudit.frontends.source.classes.members import (
 )
 from jaxaudit.frontends.source.interpret import protocols
 from jaxaudit.frontends.source.interpret.decorators import decorator_name
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values import trees
 from jaxaudit.frontends.source.values.annotations import unquoted
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -29,9 +29,6 @@ from jaxaudit.ir import Exit
 from jaxaudit.libraries import classes
 from jaxaudit.libraries.lookup import canonical, lookup
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _FROZEN = classes.decorators("frozen")
 _REFUSING = classes.decorators("refuses") | classes.bases("refuses")

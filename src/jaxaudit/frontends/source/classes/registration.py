@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import landmarks, names_in, walk
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.libraries.classes import bases, decorators
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _REGISTERS = decorators("registered")
 _DATA_TREES = decorators("fields")

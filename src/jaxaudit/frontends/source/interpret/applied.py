@@ -6,10 +6,9 @@ is known, and it depends on what the op of the call drew.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import library
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes import misfits
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
@@ -19,9 +18,6 @@ from jaxaudit.frontends.source.values.structure import rebuild
 from jaxaudit.ir import Value
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 APPLY = "flax.linen.Module.apply"
 INIT = "flax.linen.Module.init"

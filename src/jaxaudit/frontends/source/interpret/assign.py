@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import attributes, subscripts
 from jaxaudit.frontends.source.interpret.expressions import apply_binary, look_up
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.shape_notes import note_assignment
@@ -16,9 +16,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, S
 from jaxaudit.frontends.source.values.structure import argument, materialise, rebuild
 from jaxaudit.ir import Argument, Exit
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def assign_statement(it: Interpreter, node: ast.Assign) -> Exit:

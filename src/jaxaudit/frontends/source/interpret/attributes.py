@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
 from jaxaudit.frontends.source.interpret import choices, settings
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -33,9 +33,6 @@ from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.methods import ATTRIBUTES
 from jaxaudit.libraries.results import Made
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 NUMBERS = {
     f"{module}.{name}": Const(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
 from jaxaudit.frontends.source.values.frames import Env
 from jaxaudit.frontends.source.values.heap import Box, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
@@ -15,9 +15,6 @@ from jaxaudit.frontends.source.values.structure import materialise, merge, merge
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
 
 # The weakest promise first: whatever leaves the function also leaves the turn of the loop.
 _WEAKEST_FIRST = (Exit.CONTINUE, Exit.BREAK, Exit.RAISE, Exit.RETURN)

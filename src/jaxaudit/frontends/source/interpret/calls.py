@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import find_in_class, library_bases
@@ -16,6 +15,7 @@ from jaxaudit.frontends.source.interpret import (
     methods,
     transforms,
 )
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes import bindings, misfits
 from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments
 from jaxaudit.frontends.source.values.callables import (
@@ -33,9 +33,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.questions import is_asked
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def call_expression(it: Interpreter, node: ast.Call) -> Abstract:

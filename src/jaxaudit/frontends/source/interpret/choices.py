@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, fit, parameters
 from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, TupleValue
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _RESULT = " chosen"
 """The blank in the name keeps this temporary apart from every variable of the program."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import transforms, tree_calls
 from jaxaudit.frontends.source.interpret.branches import one_of
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
@@ -26,9 +26,6 @@ from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Region, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
 
 Handler = Callable[["Interpreter", Arguments, Span], Abstract | None]
 

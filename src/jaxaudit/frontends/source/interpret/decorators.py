@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue, Library, PartialValue
 from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.libraries.lookup import canonical
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _KINDS = {
     "builtins.property": "property",

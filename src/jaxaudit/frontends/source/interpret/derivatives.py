@@ -7,18 +7,16 @@ the program uses. What it leaves behind are the gradients, so that they can be s
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jaxaudit.frontends.source.interpret.functions import replaced
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, TupleValue
 from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _MOST = 2
 """Calls of one function that its rules are followed for."""

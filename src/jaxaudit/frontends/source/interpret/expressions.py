@@ -6,10 +6,10 @@ import ast
 import builtins
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import attributes, operators, subscripts
 from jaxaudit.frontends.source.interpret.branches import Arm, join, run_arms
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.elements import element
@@ -21,9 +21,6 @@ from jaxaudit.frontends.source.values.type_tests import narrowed
 from jaxaudit.ir import Exit, Size, Value
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _SAME_AS_IS = {"equal": "is", "not_equal": "is not"}
 _WORDS: dict[type[ast.cmpop], str] = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import is_abstract
 from jaxaudit.frontends.source.interpret import decorators
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.budget import MAX_DEPTH
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
     is_closed,
@@ -32,35 +31,13 @@ from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, Sequence, sized
-from jaxaudit.frontends.source.values.signatures import closed, signature
+from jaxaudit.frontends.source.values.signatures import SharedBody, closed, signature
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit, Region
-from jaxaudit.ir.record import record
 from jaxaudit.spans import Span, span_of
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _MOST_BODIES = 6
 """How many differently shaped calls of one function get a body of their own."""
-
-
-@record
-class SharedBody:
-    """The body of a closed function for arguments of one signature."""
-
-    region: Region
-    result: Abstract
-    attrs: Mapping[str, object]
-
-
-@dataclass(slots=True)
-class BodyCache:
-    """Bodies by function and signature."""
-
-    bodies: dict[tuple[ast.AST, Hashable], SharedBody] = field(default_factory=dict)
-    counts: dict[ast.AST, int] = field(default_factory=dict)
-    unshareable: set[ast.AST] = field(default_factory=set)
 
 
 def define(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Exit:

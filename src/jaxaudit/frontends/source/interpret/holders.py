@@ -8,10 +8,9 @@ that what is put together again can be called as the model can.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jaxaudit.frontends.source.classes.members import library_bases
 from jaxaudit.frontends.source.interpret import applied, lifts
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import Transformed
@@ -22,9 +21,6 @@ from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Parts
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def holding(made: Abstract, row: Row, given: Arguments) -> Abstract:

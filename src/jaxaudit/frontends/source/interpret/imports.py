@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Module, Project
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.ir import Exit, Root
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def interpret(it: Interpreter, module: Module) -> None:

@@ -1,4 +1,4 @@
-"""The abstract interpreter: its state, and the dispatch from syntax to the modules that know each kind.
+"""The abstract interpreter: its state, and the dispatch from syntax to what knows each kind (`dispatch.py`).
 
 It executes a program without running it: every statement is read in the order Python would, structure is followed
 exactly as far as it is known, and what happens to everything else is written down as IR. Whatever is not modelled
@@ -10,34 +10,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
-from jaxaudit.frontends.source.classes import definitions as classes
-from jaxaudit.frontends.source.interpret import (
-    assign,
-    attributes,
-    calls,
-    expressions,
-    functions,
-    imports,
-    literals,
-    loops,
-    statements,
-)
 from jaxaudit.frontends.source.interpret.budget import Budget
-from jaxaudit.frontends.source.interpret.derivatives import Rules
 from jaxaudit.frontends.source.interpret.modules import Module, Project
-from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
 from jaxaudit.frontends.source.interpret.stores import Stores
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode
-from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue, ModuleValue, Transformed
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import Heap
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
+from jaxaudit.frontends.source.values.signatures import BodyCache
 from jaxaudit.ir import Argument, ArrayType, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.ir.fits import CallFit
 from jaxaudit.spans import Span, span_of
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.derivatives import Rules
+    from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
+    from jaxaudit.frontends.source.values.arguments import Arguments
 
 Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 """Attributes and module-level variables that were read already."""
@@ -49,11 +41,25 @@ _NOTHING: Mapping[str, Argument] = {}
 _NO_ATTRS: Mapping[str, object] = {}
 
 
+class Language(NamedTuple):
+    """What knows how each kind of syntax is interpreted."""
+
+    expressions: Mapping[type[ast.AST], Callable[..., Abstract]]
+    statements: Mapping[type[ast.AST], Callable[..., Exit]]
+    call: Callable[[Interpreter, Abstract, Arguments, Span], Abstract]
+    """Calls an abstract value."""
+    load: Callable[[Interpreter, Attribute, Span], Leaf]
+    """Reads an attribute that turned out to be data rather than a method."""
+    enter: Callable[[Interpreter, Module], None]
+    """Interprets the top level of a module, if nobody has."""
+
+
 class Interpreter:
     """The state of one reading: the open frame, the heap, the builder, and what has been entered so far."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, language: Language) -> None:
         self.project = project
+        self.language = language
         self.builder = Builder()
         self.heap = Heap()
         self.frame: Frame
@@ -73,7 +79,7 @@ class Interpreter:
         """The calls whose rules were interpreted."""
         self.active: list[FunctionNode] = []
         """Functions being interpreted now, outermost first."""
-        self.bodies = functions.BodyCache()
+        self.bodies = BodyCache()
         self.rebuilding: set[int] = set()
         """Objects being copied now."""
         self.loaded: dict[tuple[Value, str], Leaf] = {}
@@ -148,7 +154,7 @@ class Interpreter:
 
     def evaluate(self, node: ast.expr) -> Abstract:
         """Return the abstract value of an expression."""
-        handler = _EXPRESSIONS.get(type(node))
+        handler = self.language.expressions.get(type(node))
         if handler is None:
             return self.unknown(f"{type(node).__name__} expressions are not modelled", self.span(node))
         return handler(self, node)
@@ -156,7 +162,7 @@ class Interpreter:
     def execute(self, body: list[ast.stmt]) -> Exit:
         """Interpret statements in order, up to the first that does not fall through."""
         for node in body:
-            handler = _STATEMENTS.get(type(node))
+            handler = self.language.statements.get(type(node))
             if handler is None:
                 continue
             leaving = handler(self, node)
@@ -166,7 +172,7 @@ class Interpreter:
 
     def call(self, callee: Abstract, arguments: Arguments, span: Span) -> Abstract:
         """Call an abstract value."""
-        return calls.call(self, callee, arguments, span)
+        return self.language.call(self, callee, arguments, span)
 
     @contextmanager
     def inside(self, transform: str, inputs: Parametrised) -> Iterator[None]:
@@ -198,11 +204,11 @@ class Interpreter:
 
     def load_attribute(self, value: Attribute, span: Span) -> Leaf:
         """Read an attribute that turned out to be data rather than a method."""
-        return attributes.load(self, value, span)
+        return self.language.load(self, value, span)
 
     def module_value(self, module: Module) -> ModuleValue:
         """Return a module of the project, interpreting its top level first if nobody has."""
-        imports.interpret(self, module)
+        self.language.enter(self, module)
         return ModuleValue(module)
 
     def begin_root(self, frame: Frame) -> None:
@@ -230,19 +236,3 @@ class Interpreter:
     def main_or_name(self, module: Module) -> Abstract:
         """Return the value of `__name__`: a file with a main block is audited as if it were run."""
         return Const("__main__" if module.audited and "__main__" in module.text else module.name)
-
-
-_EXPRESSIONS: dict[type[ast.AST], Callable[..., Abstract]] = {
-    **expressions.HANDLERS,
-    **literals.HANDLERS,
-    **calls.HANDLERS,
-    **functions.EXPRESSIONS,
-}
-_STATEMENTS: dict[type[ast.AST], Callable[..., Exit]] = {
-    **statements.HANDLERS,
-    **imports.HANDLERS,
-    **assign.HANDLERS,
-    **loops.HANDLERS,
-    **functions.STATEMENTS,
-    **classes.HANDLERS,
-}

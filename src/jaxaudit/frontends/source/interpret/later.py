@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
@@ -18,9 +18,6 @@ from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectB
 from jaxaudit.frontends.source.values.model import Const, Ref
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Root
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _CHANGING = frozenset((ast.Subscript, ast.Call, ast.Attribute))
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import (
     applied,
@@ -16,6 +15,7 @@ from jaxaudit.frontends.source.interpret import (
     settings,
     transforms,
 )
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Library
@@ -32,9 +32,6 @@ from jaxaudit.libraries.results import Made, Parts
 from jaxaudit.libraries.rows import Row
 from jaxaudit.libraries.unmodelled import UNMODELLED
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy"}
 """The libraries whose functions were gone through: what takes a key there has a row."""

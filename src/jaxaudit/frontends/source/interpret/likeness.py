@@ -5,8 +5,7 @@ Where the tree was taken apart, so is what the function gives, leaf by leaf; eac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, TupleValue
@@ -14,9 +13,6 @@ from jaxaudit.frontends.source.values.structure import rebuild
 from jaxaudit.ir import Value
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def alike(it: Interpreter, row: Row, given: Arguments, made: Abstract, span: Span) -> Abstract:

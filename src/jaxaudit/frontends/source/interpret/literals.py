@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.assign import assign
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes.turns import note_turns
@@ -19,9 +19,6 @@ from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Ref, Sequence, TupleValue, sized
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.ir import Exit, Value
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _LONGEST = 256
 """Displays longer than this are data, not structure."""

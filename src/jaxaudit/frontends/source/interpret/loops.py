@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.notes.bindings import held
 from jaxaudit.frontends.source.notes.turns import note_turns
@@ -22,9 +23,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record
 from jaxaudit.frontends.source.values.structure import kind_of, materialise, rebuild, same
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _ATTEMPTS = 4
 _MOST_PARTS = 64

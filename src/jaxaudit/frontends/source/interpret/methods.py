@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import library_bases
@@ -17,6 +16,7 @@ from jaxaudit.frontends.source.interpret import (
     likeness,
     subscripts,
 )
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue, Super, Transformed
@@ -26,9 +26,6 @@ from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves
 from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _CHANGES_LIST = frozenset(
     "append extend insert add update remove discard pop popleft appendleft clear sort reverse".split()

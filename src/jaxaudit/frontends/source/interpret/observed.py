@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.fingerprints import Fingerprint
 from jaxaudit.frontends.forms import Context, Form, Known, calls_text, has_array, rebuilt, text_of
 from jaxaudit.frontends.source.interpret import functions
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.roots import qualified
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
@@ -18,9 +18,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record
 from jaxaudit.ir import ArrayType, Observation, Root, Value
 from jaxaudit.libraries.lookup import canonical
 from jaxaudit.spans import Span, span_of
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _MOST_ENTERED = 3
 """With how many different sets of arguments one function is entered."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue
 from jaxaudit.frontends.source.values.heap import ListBox, ObjectBox, OpaqueBox
@@ -14,9 +14,6 @@ from jaxaudit.frontends.source.values.model import TUPLE, Abstract, Leaf, Record
 from jaxaudit.frontends.source.values.structure import argument
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def overloaded(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> Abstract | None:

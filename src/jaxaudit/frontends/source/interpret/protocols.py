@@ -7,16 +7,13 @@ and parameters of one structure.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.model import Leaf
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def note(it: Interpreter, row: Row | None, given: Arguments) -> None:

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import attributes, expressions, unrolled
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
@@ -43,9 +43,6 @@ from jaxaudit.frontends.source.values.type_tests import has_attribute, is_callab
 from jaxaudit.ir import Value
 from jaxaudit.libraries.classes import FIELD_MAKERS
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 Handler = Callable[["Interpreter", Arguments, Span], Abstract | None]
 """Gives the result of a call, or None where the call is left to the tables."""

@@ -6,8 +6,7 @@ reference again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.interpret.staging import signature_of
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -17,9 +16,6 @@ from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value
 from jaxaudit.libraries.jax import KERNEL, REFERENCE
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _BLOCKS = frozenset("grid grid_spec in_specs out_specs scratch_shapes".split())
 """Options by which a kernel sees other blocks than the whole arrays, or further references."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxaudit.frontends.source.classes.fields import role
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
@@ -15,9 +16,6 @@ from jaxaudit.frontends.source.values.structure import leaves, materialise, rebu
 from jaxaudit.ir import Region, Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import NOWHERE, Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 LeafMap = Callable[[Leaf], Leaf]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.interpret import functions, protocols, transforms
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.staging import unbound
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
 from jaxaudit.frontends.source.values.annotations import annotated_value, instance
@@ -18,9 +18,6 @@ from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.model import Abstract, Leaf
 from jaxaudit.ir import Root, Value
 from jaxaudit.spans import span_of
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 @dataclass(frozen=True, slots=True)

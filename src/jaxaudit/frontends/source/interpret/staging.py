@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import UNHASHABLE, is_unhashable, library_bases
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import (
     Entered,
     Parametrised,
@@ -25,9 +25,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range,
 from jaxaudit.frontends.source.values.structure import kind_of, leaves
 from jaxaudit.ir import Value
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _STAGES_NUMBERS = frozenset(
     "jax.jit flax.nnx.jit haiku.jit jax.pmap flax.nnx.pmap haiku.pmap jax.checkpoint haiku.remat jax.make_jaxpr".split()

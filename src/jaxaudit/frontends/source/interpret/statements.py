@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
 from jaxaudit.frontends.source.interpret.imports import is_there
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, PartialValue, Transformed
@@ -18,10 +18,6 @@ from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf
 from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.frontends.source.values.type_tests import narrowed
 from jaxaudit.ir import Exit
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-
 
 _EXPECT_FAILURE = frozenset(
     """raises assert_raises assert_raises_regex assertRaises assertRaisesRegex assertRaisesWithLiteralMatch

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.settings import is_namespace
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import (
@@ -24,9 +24,6 @@ from jaxaudit.frontends.source.values.structure import argument, kind_of, materi
 from jaxaudit.ir import Argument
 from jaxaudit.libraries.jax import REFERENCE
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _GRIDS = frozenset("r_ c_ mgrid ogrid".split())
 """Objects of NumPy that are given slices and arrays in brackets, and make something of them as functions do."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import derivatives, functions, lifts, references
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
     data_leaves,
@@ -38,10 +38,6 @@ from jaxaudit.ir.ops import CUSTOM_DERIVATIVES
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.transformations import WRAPPERS
 from jaxaudit.spans import NOWHERE, Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-
 
 _GIVES_ARRAYS = frozenset(("jit", "vmap", "pmap", "shard_map"))
 """Transformations that give arrays even where the function gives Python numbers."""

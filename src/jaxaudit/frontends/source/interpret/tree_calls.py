@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import operator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import transforms
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue
@@ -18,9 +18,6 @@ from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _DEEPEST = 4
 """How deep in containers a None is looked for."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import subscripts
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, PartialValue
 from jaxaudit.frontends.source.values.elements import is_function
@@ -22,9 +22,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range,
 from jaxaudit.frontends.source.values.model import Sequence as SequenceValue
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _MOST = 8
 """How many turns are interpreted one by one."""

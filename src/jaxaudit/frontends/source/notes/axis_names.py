@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.notes.shape_notes import in_comment, in_docstring
 from jaxaudit.frontends.source.values.annotations import resolve
@@ -15,9 +15,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleV
 from jaxaudit.ir import REST, Declared, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import span_of
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _DTYPES = frozenset(
     """Shaped Bool Key Num Inexact Float Complex Integer Int UInt Real BFloat16 Float16 Float32 Float64 Int8 Int16

@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import subscripts
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, names_in, walk
 from jaxaudit.frontends.source.interpret.usage import chooses_parameters
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
+from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref, TupleValue
@@ -22,10 +23,6 @@ from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value
 from jaxaudit.ir.names import is_stem
 from jaxaudit.spans import Span, span_of
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-    from jaxaudit.frontends.source.values.arguments import Arguments
 
 Leaves = tuple[Value, ...]
 

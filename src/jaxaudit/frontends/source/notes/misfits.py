@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import (
     ancestry,
@@ -16,6 +15,7 @@ from jaxaudit.frontends.source.classes.members import (
     parameter_of,
     resolution_order,
 )
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes.options import options
 from jaxaudit.frontends.source.values.arguments import Arguments, Fit, Parameters, fit, parameters
 from jaxaudit.frontends.source.values.callables import (
@@ -32,9 +32,6 @@ from jaxaudit.ir.fits import CallFit
 from jaxaudit.libraries.classes import bases, decorators, has_own_calls
 from jaxaudit.libraries.lookup import canonical, lookup
 from jaxaudit.spans import Span, span_of
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _NAMED = bases("named")
 _PLAIN = bases("stateless") | bases("namedtuple") | bases("fields") | _NAMED

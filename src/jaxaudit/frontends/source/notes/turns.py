@@ -13,15 +13,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, FunctionNode, children, names_in, walk
 from jaxaudit.frontends.source.names.scope import Scope
 from jaxaudit.frontends.source.notes.bindings import scope_here
 from jaxaudit.frontends.source.values.frames import assigned_names
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _Loop = ast.For | ast.AsyncFor | ast.While
 _Binding = ast.Assign | ast.AugAssign | ast.NamedExpr

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.values.callables import ClassValue, Library, ModuleValue
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record
 from jaxaudit.ir import Value
 from jaxaudit.libraries.lookup import canonical
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 # Types of arrays and of plain Python values: their methods are looked up as those of arrays, or not at all.
 _PLAIN = frozenset(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.ir.record import record
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 @record

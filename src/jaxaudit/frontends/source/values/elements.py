@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, Library, Transformed
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
@@ -14,9 +14,6 @@ from jaxaudit.frontends.source.values.structure import argument, materialise, op
 from jaxaudit.ir import Argument
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abstract:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -21,9 +22,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record
 from jaxaudit.ir import Size
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.libraries.lookup import lookup
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def _methods(*nodes: type[ast.AST]) -> dict[type[ast.AST], Callable[..., Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import ast
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -25,7 +27,26 @@ from jaxaudit.frontends.source.values.model import (
     Slice,
     TupleValue,
 )
-from jaxaudit.ir import Size
+from jaxaudit.ir import Region, Size
+from jaxaudit.ir.record import record
+
+
+@record
+class SharedBody:
+    """The body of a closed function for arguments of one signature."""
+
+    region: Region
+    result: Abstract
+    attrs: Mapping[str, object]
+
+
+@dataclass(slots=True)
+class BodyCache:
+    """Bodies by function and signature."""
+
+    bodies: dict[tuple[ast.AST, Hashable], SharedBody] = field(default_factory=dict)
+    counts: dict[ast.AST, int] = field(default_factory=dict)
+    unshareable: set[ast.AST] = field(default_factory=set)
 
 
 def _never(ref: Ref) -> bool:

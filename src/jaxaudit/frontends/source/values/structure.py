@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Seq
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.fields import role
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -32,10 +32,6 @@ from jaxaudit.frontends.source.values.model import (
 from jaxaudit.ir import Argument, Size, Symbol, Value
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import NOWHERE, Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-
 
 LeafMap = Callable[[Leaf], Abstract]
 

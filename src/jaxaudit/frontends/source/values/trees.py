@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.fields import role, static_fields
 from jaxaudit.frontends.source.classes.registration import registration
 from jaxaudit.frontends.source.classes.round_trips import round_trip
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -22,9 +22,6 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir.trees import Tree
 from jaxaudit.spans import NOWHERE, Span, span_of
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _DEEPEST = 5
 _OTHER = Tree("other")

@@ -9,9 +9,9 @@ import numbers
 import typing
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, has_unknown_base, library_bases
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
     BoundMethod,
@@ -26,10 +26,6 @@ from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, 
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.libraries.classes import bases
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-
 
 _STANDARD = {module.__name__: module for module in (builtins, collections.abc, numbers, typing)}
 _ARRAYS = frozenset(
