@@ -151,6 +151,13 @@ def named(argument: Argument, otherwise: str = "this value") -> str:
     return f"`{argument.name}`" if isinstance(argument, Value) and argument.name else otherwise
 
 
+def wrapping(op: Op) -> tuple[Step, ...]:
+    """Return the place where a function was transformed, if it is called elsewhere: mostly it is what to repair."""
+    place, name = op.wrapped, op.spelling.rpartition(".")[2] or op.name
+    elsewhere = place is not None and place.line and place.line != op.span.line
+    return (Step(place, f"`{name}` is applied here"),) if place is not None and elsewhere else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A small program. In an invalid one, each offending line ends in `#!` (or `#?` where a warning is meant)."""

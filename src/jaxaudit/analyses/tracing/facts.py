@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.record import record
+from jaxaudit.spans import Span
 
 
 class Kind(Enum):
@@ -54,6 +55,8 @@ class Trace:
     """The transformation that traces it."""
     way: str = field(default="", compare=False)
     """How it got in: `argument`, `carry`, `element`, `index`, or `made` inside."""
+    source: Span | None = field(default=None, compare=False)
+    """Where JAX made an array of Python values, and all it is made of: there it stopped being a number."""
 
     @property
     def traced_array(self) -> bool:

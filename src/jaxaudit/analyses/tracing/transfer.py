@@ -66,7 +66,7 @@ class TransferTable:
         for name, spec in VOCABULARY.items():
             if spec.regions == "none":
                 single = self._single(name)
-                table[name] = lambda op, read, single=single: [single(op, read)] * len(op.results)
+                table[name] = lambda op, read, single=single: [_placed(single(op, read), op, read)] * len(op.results)
         return table
 
     def _single(self, name: str) -> One:
@@ -323,11 +323,19 @@ class TransferTable:
         return NUMBER if op.qualified.endswith(("psum", "axis_size")) else UNKNOWN
 
 
+def _placed(fact: Trace, op: Op, read: Read[Trace]) -> Trace:
+    """Return the fact of an array of JAX that no transformation hands in, with the place where it became one."""
+    if fact.source is not None or fact.what != "array" or (fact.way != "made" and fact.kind is not Kind.CONCRETE):
+        return fact
+    older = (place for value in op.operands if (place := read(value).source) is not None)
+    return revised(fact, source=next(older, op.span))
+
+
 def _global(op: Op, read: Read[Trace]) -> Trace:
     """Return what a module holds: it is at hand, and of what kind says the value that it was left with."""
     held = op.constant
-    what = read(held).what if isinstance(held, Value) else ""
-    return revised(CONCRETE, what=what if what in _ARRAYS else "")
+    fact = read(held) if isinstance(held, Value) else STATIC
+    return revised(CONCRETE, what=fact.what if fact.what in _ARRAYS else "", source=fact.source)
 
 
 def _operator(op: Op, read: Read[Trace]) -> Trace:

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown, wrapping
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 
@@ -136,5 +136,6 @@ def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:
         current=f"the call raises `TypeError`: {wrong} cannot be traced",
         raises=Raises.TRACING,
         expected="arguments that are no arrays are declared static",
+        steps=wrapping(op),
         suggestion=f"declare it static: `jax.jit(..., {static})`" if name else f"declare it static with {static}",
     )

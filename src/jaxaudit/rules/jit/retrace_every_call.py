@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
 from jaxaudit.spans import Span
 
@@ -236,6 +236,6 @@ def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
         message=message,
         current="every turn traces and compiles",
         expected="one compilation for all turns",
-        steps=(Step(loop.span, "the loop is here"),),
+        steps=(Step(loop.span, "the loop is here"), *wrapping(op)),
         suggestion=suggestion,
     )

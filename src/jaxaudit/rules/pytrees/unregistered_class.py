@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown, wrapping
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.trees import nodes
 
@@ -145,6 +145,6 @@ def _no_pytree(op: Op, node: Tree, consequence: str, current: str, otherwise: st
         current=current,
         raises=Raises.TRACING,
         expected=f"`{node.name}` is registered as a pytree, or {otherwise}",
-        steps=(Step(node.where, f"`{node.name}` is not registered here or anywhere else"),),
+        steps=(Step(node.where, f"`{node.name}` is not registered here or anywhere else"), *wrapping(op)),
         suggestion=f"register `{node.name}` (`jax.tree_util.register_dataclass`), or make it a NamedTuple",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxaudit.analyses.tracing import Kind, Trace
 from jaxaudit.ir import Argument, Op
-from jaxaudit.rules.base import Obligation, Step, proved, unknown
+from jaxaudit.rules.base import Obligation, Step, proved, unknown, wrapping
 from jaxaudit.spans import Span
 
 _NAMES = {"fori": "fori_loop", "while": "while_loop", "map": "lax.map", "abstract": "eval_shape"}
@@ -37,8 +37,11 @@ def because(fact: Trace) -> str:
 
 
 def steps_of(fact: Trace) -> tuple[Step, ...]:
-    """Return where a value became traced."""
-    return () if fact.by is None else (Step(fact.by.span, because(fact)),)
+    """Return where a value became traced: the call, the transformation, and what JAX made of it."""
+    if fact.by is None:
+        return ()
+    made = () if fact.source is None else (Step(fact.source, "here JAX makes an array of it"),)
+    return (Step(fact.by.span, because(fact)), *wrapping(fact.by), *made)
 
 
 def without_tracer(span: Span, fact: Trace, name: str) -> Obligation | None:
