@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.parts import roots_around
 from jaxaudit.ir import Argument, Op, Region, Value
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.libraries.lookup import playing
 
 State = tuple[str, object, object]
@@ -148,7 +149,7 @@ class _Reader:
                 self._branch(op, loops)
             else:
                 for inner in op.regions:
-                    self.region(inner, (*loops, op) if op.name in ("py.loop", "py.while") else loops)
+                    self.region(inner, (*loops, op) if op.name in PYTHON_LOOPS else loops)
 
     def _note_write(self, op: Op, state: State, loops: tuple[Op, ...]) -> None:
         # Filled in where there was none: nobody can have read another value before.

@@ -242,16 +242,12 @@ def _divide(monomial: Monomial, factor: int, by: Monomial, divisor: int) -> tupl
 
 
 def _atom_pair(top: Dim, bottom: Dim) -> tuple[Dim, Dim]:
-    common = _common(top, bottom)
+    common = gcd(*(factor for _, factor in (*(top.terms or ()), *(bottom.terms or ()))))
     reduced = (_scaled(top, common), _scaled(bottom, common))
     born = max((atom.born for part in (top, bottom) for atom in part.atoms()), default=0)
     quotient = Atom(f"({reduced[0]})//({reduced[1]})", reduced, "quotient", born)
     remainder = Atom(f"({top})%({bottom})", (top, bottom), "remainder", born)
     return Dim((((quotient,), 1),)), Dim((((remainder,), 1),))
-
-
-def _common(top: Dim, bottom: Dim) -> int:
-    return gcd(*(factor for _, factor in (*(top.terms or ()), *(bottom.terms or ()))))
 
 
 def _scaled(dim: Dim, by: int) -> Dim:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
+from jaxaudit.ir.ops import CARRYING
 
-_LOOPS = frozenset(("scan", "while", "fori"))
 _Axes = frozenset[str]
 
 
@@ -100,7 +100,7 @@ def _inside(op: Op, operands: Sequence[Spread], known: _Known) -> list[Spread]:
         _walk(region, known)
         left = [known.get(value, _SAME) for value in region.results]
         found = [one | other for one, other in zip(found, left, strict=True)]
-    if op.name in _LOOPS:
+    if op.name in CARRYING:
         return [Spread(one.sure, (one.open | whole.sure | whole.open) - one.sure) for one in found]
     chooses = _joined(operands[: len(operands) - len(op.regions[0].params)])
     return [one | chooses for one in found]

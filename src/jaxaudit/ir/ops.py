@@ -142,6 +142,7 @@ VOCABULARY: dict[str, OpSpec] = {row.name: row for row in _ROWS}
 LOOPS = frozenset(name for name, row in VOCABULARY.items() if row.regions == "loop")
 CARRYING = frozenset(("scan", "fori", "while"))
 """JAX's loops with a carry, whose type must stay the same."""
+PYTHON_LOOPS = frozenset(("py.loop", "py.while"))
 REPEATED = CARRYING | frozenset(("map", "associative_scan"))
 """JAX's ops that trace a body once and run it again and again."""
 BRANCHES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "branches")
@@ -168,9 +169,13 @@ ARRAYS = COMPUTED | frozenset(
 """Ops of whose result it is certain that it is an array (or several), where they are no operators of Python."""
 UNFOLLOWED = frozenset(("py.unknown", "py.call_unknown"))
 """Ops whose results nothing is known of."""
-INLINE = frozenset(("py.branch", "py.loop", "py.while"))
+INLINE = PYTHON_LOOPS | {"py.branch"}
 """Ops whose regions are part of the function that they stand in."""
 
+STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
+"""Ops that put a value where other code may find it."""
+JOINING = frozenset(("array.select", "py.join", "array.join"))
+"""Ops that give elements of several arrays back, as they are."""
 PASSED_ON = frozenset(("array.convert", "device.place", "grad.stop", "key.clone", "key.within"))
 """Ops that give each element of their operand back where it was: as another type, elsewhere, without its gradient."""
 REARRANGED = frozenset(("array.reshape", "array.permute", "array.squeeze", "array.expand"))

@@ -39,7 +39,7 @@ def fact_coverage(known: Sequence[Facts | None], paths: frozenset[str]) -> FactC
             continue
         for op, function in _array_ops(facts.program, paths):
             found = [shapes.of(value) for value in op.results]
-            if any(_is_number(fact) for fact in found):
+            if any(fact.number is not None or (fact.dims == () and fact.weak) for fact in found):
                 continue
             places[op.span] = places.get(op.span, False) or all(map(is_shape_known, found))
             if function is not None:
@@ -57,10 +57,6 @@ _SHAPELESS = "no shape is known of what it is given or makes"
 def is_shape_known(fact: ShapeFact) -> bool:
     """Whether the sizes of all axes are numbers, or go by names of the program's."""
     return fact.dims is not None and all(size_text(dim) != "?" for dim in fact.dims)
-
-
-def _is_number(fact: ShapeFact) -> bool:
-    return fact.number is not None or (fact.dims == () and fact.weak)
 
 
 def _array_ops(program: Program, paths: frozenset[str]) -> Iterator[tuple[Op, Region | None]]:

@@ -18,6 +18,7 @@ from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import ArrayType, Op, Program, Region, Root, Value
+from jaxaudit.ir.ops import CARRYING
 from jaxaudit.reports.fact_coverage import reasons
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import Shown, Types, axis_id, exact_types, inferred_types
@@ -124,7 +125,7 @@ def _spread(region: Region, reached: set[Value], done: set[object]) -> None:
         for inner in op.regions:
             reached.update(param for param, given in _handed(op, inner) if given in reached)
             _spread(inner, reached, done)
-            if op.name in _CARRIES:
+            if op.name in CARRYING:
                 # What comes out of one turn goes into the next.
                 again = [param for param, out in _turned(op, inner) if out in reached and param not in reached]
                 if again:
@@ -136,7 +137,6 @@ def _spread(region: Region, reached: set[Value], done: set[object]) -> None:
                 reached.update(op.results)
 
 
-_CARRIES = ("scan", "while", "fori")
 _SKIPS = {"cond": (1, 0), "fori": (2, 1)}
 """How many operands and parameters of an op have no partner on the other side."""
 

@@ -20,7 +20,7 @@ GROUP = "jaxaudit.rules"
 def all_rules() -> tuple[type[Rule], ...]:
     """Return every rule, sorted by family and name."""
     found: dict[str, type[Rule]] = {}
-    for holder in (*_own_modules(), *_foreign()):
+    for holder in (*_own_modules(), *[point.load() for point in entry_points(group=GROUP)]):
         for rule in _rules_in(holder):
             found.setdefault(rule.name, rule)
     return tuple(sorted(found.values(), key=lambda rule: (rule.family, rule.name)))
@@ -29,10 +29,6 @@ def all_rules() -> tuple[type[Rule], ...]:
 def _own_modules() -> list[ModuleType]:
     walk = pkgutil.walk_packages(rules.__path__, rules.__name__ + ".")
     return [importlib.import_module(info.name) for info in walk if not info.ispkg]
-
-
-def _foreign() -> list[object]:
-    return [point.load() for point in entry_points(group=GROUP)]
 
 
 def _rules_in(holder: object) -> list[type[Rule]]:

@@ -17,9 +17,7 @@ from jaxaudit.analyses.keys.uses import Collector, How, Scope, Use
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.ir import Op, Program, Region
-from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED
-
-_STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
+from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED, STORES
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class KeyFacts:
         """The splits whose keys are used, stored or given back to a caller that is not known, with their rows."""
         given = [use.term for scope in self.scopes for use in scope.uses]
         given += [self.term(value) for root in self.program.roots for value in root.region.results]
-        stores = (op for op in self.program.walk() if op.name in _STORES)
+        stores = (op for op in self.program.walk() if op.name in STORES)
         given += [self.term(value) for op in stores for value in op.operands]
         return rows_behind(given)
 

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.index import Flow, is_pure
 from jaxaudit.analyses.queries import entered, left, reached, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, PLOTS, RANKINGS
-from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.ir.ops import INLINE, PYTHON_LOOPS, VOCABULARY
 
 _PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container", "py.to_python", "py.loop", "py.while"))
 _KEEPS_ELEMENTS = frozenset(
@@ -18,7 +18,6 @@ _KEEPS_ELEMENTS = frozenset(
 )
 _TELLS = frozenset(("py.append", "py.format", "py.print"))
 _HARMLESS = frozenset(("py.call_unknown", "py.print", "py.format", "py.to_python", "py.test"))
-_OPEN = ("py.loop", "py.while", "py.branch")
 
 
 class Fate(Enum):
@@ -153,7 +152,7 @@ class _Walk:
                 continue
             self.inside.update(map(id, reader.regions))
             looks = reader.name in _PARTS or reader.name.startswith("array.")
-            made = () if reader.name in ("py.loop", "py.while") else reader.results
+            made = () if reader.name in PYTHON_LOOPS else reader.results
             yield from ((one, far or not looks) for one in (*made, *entered(reader, value)))
 
     def _fate(self, reader: Op, value: Value, *, far: bool) -> Fate | None:
@@ -175,7 +174,7 @@ class _Walk:
             if holder is None and id(region) in self.inside:
                 # It leaves a body that several calls share as what the call gives, which is followed already.
                 continue
-            if holder is None or (holder.name not in _OPEN and id(region) not in self.inside):
+            if holder is None or (holder.name not in INLINE and id(region) not in self.inside):
                 self.found.add(Fate.KEPT)
             elif self.beside is None or not self._is_apart(region, holder, self.beside):
                 yield from left(self.flow, value)

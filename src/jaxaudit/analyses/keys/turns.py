@@ -15,6 +15,7 @@ from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Exit, Op, Value
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import entity
 
 _AT_THE_END = frozenset(
@@ -172,7 +173,7 @@ class Turns:
         """The loop has one turn, or control leaves it after the use."""
         if op.trips in (0, 1) or op.length in (0, 1):
             return True
-        if op.name not in ("py.loop", "py.while"):
+        if op.name not in PYTHON_LOOPS:
             return False
         leaves = (Exit.BREAK, Exit.RETURN, Exit.RAISE)
         for region, _ in self.places.up(self.places.region_of[use.spot]):

@@ -18,7 +18,7 @@ from jaxaudit.analyses.keys.terms import AnyOf, Choice, Each, Number, Part, Row,
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.ops import BODIES, BRANCHES, DEFERRED
+from jaxaudit.ir.ops import BODIES, BRANCHES, DEFERRED, PYTHON_LOOPS
 from jaxaudit.ir.record import entity
 
 
@@ -33,7 +33,6 @@ class How(Enum):
 
 
 _DIRECT = {"key.draw": How.DRAW, "key.split": How.SPLIT, "key.fold_in": How.FOLD}
-_PYTHON_LOOPS = ("py.loop", "py.while")
 _MAX_WAYS = 8
 
 
@@ -187,7 +186,7 @@ class Collector:
 
     def _export(self, op: Op, use: Use, seen: Term) -> Iterator[Use]:
         how = How.PASS if op.name in DEFERRED else use.how
-        spot = use.spot if op.name in _PYTHON_LOOPS else op
+        spot = use.spot if op.name in PYTHON_LOOPS else op
         for term in alternatives(self.terms, seen):
             for item, certain, assume in _ways(term):
                 if not isinstance(way(item)[0], Number):

@@ -31,7 +31,7 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import MANY_TO_ONE
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.ir.ops import MAPPED
+from jaxaudit.ir.ops import MAPPED, UNFOLLOWED
 
 
 class Vary(Enum):
@@ -44,7 +44,6 @@ class Vary(Enum):
 
 _CHANGING = ("key.stream", "py.random", "py.clock")
 _CHANGING_FUNCTIONS = ("builtins.next", "jax.lax.axis_index", "jax.process_index")
-_OPAQUE = ("py.call_unknown", "py.unknown")
 
 
 def combine(parts: Iterable[Vary]) -> Vary:
@@ -189,7 +188,7 @@ class Variation:
             return Vary.SAME
         if op.name in _CHANGING or op.qualified in _CHANGING_FUNCTIONS:
             return Vary.VARIES
-        if op.name in _OPAQUE or (op.name == "py.call_library" and op.qualified.startswith(".")):
+        if op.name in UNFOLLOWED or (op.name == "py.call_library" and op.qualified.startswith(".")):
             # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN
         depends = combine(self._depends(self.read(value)) for value in op.operands)

@@ -13,6 +13,7 @@ from jaxaudit.analyses.queries import Answers
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import INVERSE_ANGLES, SAME_UNIT, SCALINGS
 from jaxaudit.ir.interfaces import moved
+from jaxaudit.ir.ops import JOINING
 
 DEGREES, RADIANS = "degrees", "radians"
 
@@ -23,7 +24,6 @@ _SAME_UNIT_FACTORS = (0.5, 1.0, 2.0)
 _DEGREES_PER_RADIAN = 180.0 / math.pi
 _ROUNDING = 1e-4
 """How far a factor that is written out may be off: `57.2958`."""
-_JOINING = ("array.select", "py.join", "array.join")
 
 Ask = Callable[[Value], "Angle | None"]
 
@@ -74,7 +74,7 @@ class Angles:
         whole = moved(op)
         if whole is not None:
             return ask(whole)
-        if op.name in _JOINING:
+        if op.name in JOINING:
             units = [ask(one) for one in op.operands if one is not op.arguments.get("condition")]
             alike = len({None if one is None else one.unit for one in units}) == 1
             return units[0] if alike else None

@@ -14,7 +14,7 @@ from jaxaudit.analyses.queries import Answers, holders, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMALISED_EXPONENTIALS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop, inside_of, moved, source_of
-from jaxaudit.ir.ops import BRANCHES, PASSED_ON
+from jaxaudit.ir.ops import BRANCHES, JOINING, PASSED_ON
 from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS, EMBEDDING, NORMALISING
 
 _OPS = ("array.normalise", "key.draw", "py.call_library", "array.map", "array.reduce")
@@ -128,7 +128,6 @@ _STEP_AXES = 3
 _MAKING = ("array.map", "array.normalise", "array.order", "key.draw")
 """Ops whose function may give a meaning by itself."""
 
-_JOINING = ("array.select", "py.join", "array.join")
 
 Ask = Callable[[Value], "Meaning | None"]
 
@@ -171,7 +170,7 @@ class Meanings:
         made = _by_layer(op) or _by_function(op)
         if made is not None:
             return made
-        if op.name in _JOINING:
+        if op.name in JOINING:
             return _common((one for one in op.operands if one is not op.arguments.get("condition")), ask)
         if op.name == "array.map":
             return normal_form(op, self.flow) or self._computed(op, ask)

@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Branch, Loop
-from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES, MAPPED
+from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES, MAPPED, PYTHON_LOOPS
 
 Facts = Sequence[Range]
 Reader = Read[Range]
@@ -204,7 +204,7 @@ _ENTER: Mapping[str, Enter] = {
     "cond": _branch,
     "py.branch": _branch,
     "associative_scan": _pair,
-    **dict.fromkeys(("py.loop", "py.while"), _turn),
+    **dict.fromkeys(PYTHON_LOOPS, _turn),
 }
 _LEAVE: Mapping[str, Leave] = {
     **dict.fromkeys(_PASSING, _returned),

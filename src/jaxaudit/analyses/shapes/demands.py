@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, array
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import REST, Argument, Exit, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop, Mapped, given_to
-from jaxaudit.ir.ops import BODIES, CARRYING, PASSED_ON
+from jaxaudit.ir.ops import BODIES, CARRYING, INLINE, PASSED_ON
 
 Demands = dict[Value, ShapeFact]
 
@@ -240,6 +240,6 @@ def always(region: Region) -> Iterator[Op]:
 
 
 def _may_leave(op: Op) -> bool:
-    if op.name not in ("py.branch", "py.loop", "py.while"):
+    if op.name not in INLINE:
         return False
     return any(inner.name == "py.return" or _may_leave(inner) for region in op.regions for inner in region.ops)

@@ -16,7 +16,7 @@ from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import Op, Region
 from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.interfaces import Branch, Loop
-from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.ops import BODIES, PYTHON_LOOPS
 
 Facts = Sequence[ShapeFact]
 
@@ -257,7 +257,7 @@ _ENTER: Mapping[str, Enter] = {
     "pmap": mapped.enter,
     "map": mapped.enter_map,
     "associative_scan": _pair_of_elements,
-    **dict.fromkeys(("py.loop", "py.while"), _turn),
+    **dict.fromkeys(PYTHON_LOOPS, _turn),
 }
 _LEAVE: Mapping[str, Leave] = {
     "transform": _none_left,
@@ -272,5 +272,5 @@ _LEAVE: Mapping[str, Leave] = {
     "map": mapped.leave_map,
     "associative_scan": lambda op, look: [look.read(value) for value in op.operands],
     "tree.map": _after_leaves,
-    **dict.fromkeys(("py.loop", "py.while"), _after_turns),
+    **dict.fromkeys(PYTHON_LOOPS, _after_turns),
 }

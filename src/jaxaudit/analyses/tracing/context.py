@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxaudit.ir import Op
-from jaxaudit.ir.ops import DERIVATIVES
+from jaxaudit.ir.ops import DERIVATIVES, PYTHON_LOOPS
 from jaxaudit.ir.record import record
 
 STAGES = frozenset("jit pmap shard_map scan map fori while cond checkpoint abstract".split())
@@ -90,7 +90,7 @@ class Context:
     @property
     def loop(self) -> Op | None:
         """The innermost Python loop."""
-        return next((op for op in reversed(self.ops()) if op.name in ("py.loop", "py.while")), None)
+        return next((op for op in reversed(self.ops()) if op.name in PYTHON_LOOPS), None)
 
     def ops(self) -> tuple[Op, ...]:
         """Return the ops that hold what is being solved, outermost first."""

@@ -16,7 +16,7 @@ from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import CONVERTS, WATCHED, Visits
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.functions import COMPARISONS
-from jaxaudit.ir.ops import CARRYING
+from jaxaudit.ir.ops import CARRYING, PYTHON_LOOPS
 from jaxaudit.libraries.packages import TRACER_TESTS
 
 _CLASSES = ("Tracer", "DynamicJaxprTracer", "JVPTracer", "BatchTracer")
@@ -43,13 +43,9 @@ def behind(program: Program, questions: Set[Value]) -> set[Op]:
     regions = [*(root.region for root in program.roots), *(region for op in program.walk() for region in op.regions)]
     found: set[Op] = set()
     for region in regions if questions else ():
-        leaving = (at for at, op in enumerate(region.ops) if _leaves(op, questions))
+        leaving = (at for at, op in enumerate(region.ops) if (_may_leave(op) and not questions.isdisjoint(op.operands)))
         found.update(region.ops[next(leaving, len(region.ops)) + 1 :])
     return found
-
-
-def _leaves(op: Op, questions: Set[Value]) -> bool:
-    return _may_leave(op) and not questions.isdisjoint(op.operands)
 
 
 def _may_leave(op: Op) -> bool:
@@ -155,7 +151,7 @@ class TracingDomain:
             self.context.rule_out(dead=never or (asked is not None and read(asked).kind is Kind.TRACED))
         if op.name == "py.call":
             self._visits.called(op, region)
-        if turn and op.name in ("py.loop", "py.while") and len(region.results) >= len(region.params) - 1:
+        if turn and op.name in PYTHON_LOOPS and len(region.results) >= len(region.params) - 1:
             nexts = zip(region.params[1:], region.results, strict=False)
             return [COUNTER, *(_later(read(value), changed=value is not param) for param, value in nexts)]
         if self.context.runs_at_once(op):

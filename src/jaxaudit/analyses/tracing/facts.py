@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
@@ -142,7 +143,7 @@ class Visit:
     def loop(self) -> Op | None:
         """The innermost Python loop around it that runs while nothing is traced."""
         for op in reversed(self.stack):
-            if op.name in ("py.loop", "py.while"):
+            if op.name in PYTHON_LOOPS:
                 return op
         return None
 

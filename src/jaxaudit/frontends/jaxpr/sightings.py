@@ -70,7 +70,7 @@ class Sightings:
         return new
 
     def _note(self, known: _Calls, seen: Sighting) -> bool:
-        kind = repr((_kind(seen), seen.within, seen.axes))
+        kind = repr(({name: sizes_apart(form) for name, form in seen.arguments.items()}, seen.within, seen.axes))
         alike = known.kinds.get(kind)
         if alike is None:
             if len(known.kinds) >= _MOST_KINDS:
@@ -96,10 +96,6 @@ class Sightings:
         """Return all that was seen, by file and line."""
         found = [one for calls in self.calls.values() for alike in calls.kinds.values() for one in alike]
         return tuple(sorted(found, key=lambda one: (one.path, one.line)))
-
-
-def _kind(seen: Sighting) -> Mapping[str, Form]:
-    return {name: sizes_apart(form) for name, form in seen.arguments.items()}
 
 
 def _covers(known: Mapping[str, Form], seen: Mapping[str, Form]) -> bool:

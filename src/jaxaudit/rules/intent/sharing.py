@@ -16,7 +16,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import PLACES, REORDERINGS
-from jaxaudit.ir.ops import MAPPED
+from jaxaudit.ir.ops import MAPPED, PYTHON_LOOPS
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import are_inverse
@@ -24,7 +24,6 @@ from jaxaudit.rules.intent.subjects import keys_of
 
 _STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
 _PICKS = frozenset(("array.gather", "array.scatter", "array.at", "array.move", "py.item"))
-_PYTHON_LOOPS = ("py.loop", "py.while")
 
 
 def alike(one: Obligation, facts: Facts) -> str:
@@ -66,14 +65,14 @@ def held_fixed(one: Obligation, facts: Facts) -> str:
         return f"`{callee_of(uses[0].spot)}` holds its key fixed, it seems" if closed and same and networks else ""
     if around is None:
         return ""
-    if around.name in (*_PYTHON_LOOPS, "tree.map") and _is_renewed(keys, around, uses[0]):
+    if around.name in (*PYTHON_LOOPS, "tree.map") and _is_renewed(keys, around, uses[0]):
         return "every turn puts a new key into an object, which may be the one that is used"
     outside = uses[0].inner is not None and not _is_given(keys, around, uses[0])
     if around.name == "pmap" and outside:
         return "the mapped function holds its key fixed, which is often meant for devices"
     if around.name == "vmap" and not _is_given(keys, around, uses[0]) and _asks_for_key(uses[0].origin.spot):
         return "the mapped function holds it fixed, and `apply` asks for a key whether it draws or not"
-    if around.name in _PYTHON_LOOPS and closed and _is_given_data(around, uses[0].spot):
+    if around.name in PYTHON_LOOPS and closed and _is_given_data(around, uses[0].spot):
         return f"`{callee_of(uses[0].spot)}` holds its key fixed and is given one piece of data after the other"
     return ""
 

@@ -10,7 +10,7 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.queries import holders, left
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
-from jaxaudit.ir.ops import NOTES
+from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, named, proved, unknown
 from jaxaudit.rules.trees import nodes
 
@@ -28,7 +28,7 @@ def train(params, grads):
 _HELD = ("py.item", "py.attr")
 
 
-_HANDING_ON = ("py.join", "py.loop", "py.while")
+_HANDING_ON = PYTHON_LOOPS | {"py.join"}
 """Loops, and where one is left: they hand on what a name holds there, and may bind it anew before they read it."""
 
 
@@ -186,7 +186,7 @@ def _is_repeated(call: Op, value: Value, places: Places) -> bool:
     for region, holder in places.up(places.region_of[call]) if home is not None else ():
         if region is home or holder is None or places.exit_of(region) not in (Exit.FALL, Exit.CONTINUE):
             return False
-        if holder.name in ("py.loop", "py.while"):
+        if holder.name in PYTHON_LOOPS:
             return not holder.left_at_once
     return False
 

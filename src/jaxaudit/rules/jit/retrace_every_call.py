@@ -10,6 +10,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
 from jaxaudit.spans import Span
@@ -125,7 +126,7 @@ class RetraceEveryCall(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""
         for visit in facts.get(TracingFacts).of("jit", "pmap"):
-            loops = [op for op in visit.stack if op.name in ("py.loop", "py.while")] if visit.stage is None else []
+            loops = [op for op in visit.stack if op.name in PYTHON_LOOPS] if visit.stage is None else []
             if any(map(_repeats, loops)) or any(_makes_the_same(visit.op, one) for one in loops):
                 yield _judge(visit, loops, facts)
             elif loops and (found := _growing(visit, loops[-1], facts)) is not None:

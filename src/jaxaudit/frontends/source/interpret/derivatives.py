@@ -158,11 +158,7 @@ def _backward(
     items = known_items(it, given)
     if items is None:
         return None, attrs
-    return tuple(None if _is_none(one) else data_leaves(it, one) for one in items), attrs
-
-
-def _is_none(value: Abstract) -> bool:
-    return isinstance(value, Const) and value.value is None
+    return tuple(None if isinstance(one, Const) and one.value is None else data_leaves(it, one) for one in items), attrs
 
 
 def _names(forward: FunctionValue) -> tuple[str, ...]:

@@ -283,7 +283,7 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
     if function.kind == "generator":
         return _generated(it, frame, it.span(node.body[-1]))
     returns = frame.returns
-    if leaving is Exit.FALL and not (returns and _ends_by_raise(node)):
+    if leaving is Exit.FALL and not (returns and isinstance(node.body[-1], ast.Raise)):
         returns = [*returns, NONE] if returns else [NONE]
     if not returns:
         return it.unknown("the function never returns", it.span(node.body[-1]))
@@ -308,10 +308,6 @@ def _generated(it: Interpreter, frame: Frame, span: Span) -> Abstract:
     if not frame.yields:
         return it.unknown("the generator never yields", span)
     return Sequence(join(it, frame.yields, "yield", span), lazy=True)
-
-
-def _ends_by_raise(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return isinstance(node.body[-1], ast.Raise)
 
 
 def function_span(function: FunctionValue) -> Span:

@@ -41,7 +41,7 @@ def expression(it: Interpreter, node: ast.Expr) -> Exit:
 def if_(it: Interpreter, node: ast.If) -> Exit:
     """Interpret a conditional: the side that is known to run, or both."""
     condition = it.evaluate(node.test)
-    if _type_checking(condition):
+    if isinstance(condition, Library) and condition.name == "typing.TYPE_CHECKING":
         # Names for annotations are worth knowing, but where the program binds them too, what runs counts.
         it.execute(node.body)
         return it.execute(node.orelse)
@@ -64,10 +64,6 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
 def _without_jit(it: Interpreter, node: ast.If) -> Callable[[], Exit]:
     """Interpret what runs only where nothing is compiled."""
     return lambda: run_arms(it, [Arm("with", _block(it, node.body))], it.span(node), "jit is off")
-
-
-def _type_checking(condition: Abstract) -> bool:
-    return isinstance(condition, Library) and condition.name == "typing.TYPE_CHECKING"
 
 
 def _block(it: Interpreter, body: list[ast.stmt]) -> Callable[[], Exit]:

@@ -124,12 +124,8 @@ def _is_shared(it: Interpreter, ref: Ref) -> bool:
 
 
 def _read_sequence(it: Interpreter, base: Sequence, index: Abstract, span: Span) -> Abstract:
-    one = rebuild(base.item, lambda leaf: _item_leaf(it, leaf, index, span), it)
+    one = rebuild(base.item, lambda leaf: leaf.at(item(it, leaf, index, span).value), it)
     return Sequence(one, kind=base.kind) if isinstance(index, Slice) else one
-
-
-def _item_leaf(it: Interpreter, leaf: Leaf, index: Abstract, span: Span) -> Leaf:
-    return leaf.at(item(it, leaf, index, span).value)
 
 
 def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:

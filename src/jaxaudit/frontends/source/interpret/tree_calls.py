@@ -49,7 +49,7 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
         "is_leaf": _stops(given, function),
         "inline": isinstance(function, FunctionValue) and isinstance(function.node, ast.Lambda),
         "paths": len(before),
-        "vararg": _takes_any(function) and not given.spread,
+        "vararg": isinstance(function, FunctionValue) and function.node.args.vararg is not None and not given.spread,
     }
     first = trees[0]
     shape: list[Leaf] = []
@@ -130,7 +130,3 @@ def _stops(given: Arguments, function: Abstract) -> bool | str:
         ) if any(isinstance(one, ast.Constant) and one.value is None for one in (kept, other)):
             return "kept"
     return True
-
-
-def _takes_any(function: Abstract) -> bool:
-    return isinstance(function, FunctionValue) and function.node.args.vararg is not None

@@ -71,7 +71,7 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
     scope = scope_here(it)
     if function is None or scope is None:
         return
-    if len(targets) > 1 and not all(_is_unread(scope, one, node) for one in targets):
+    if len(targets) > 1 and not all(isinstance(one, ast.Name) and scope.is_unread(one.id, node) for one in targets):
         # `a = b = value`: the value is read by its other name.
         return
     for target in (name for one in targets for name in _names(one)):
@@ -134,10 +134,6 @@ def _is_packed(it: Interpreter, name: str, before: Mapping[str, Abstract], node:
     was_part = any(isinstance(one, ast.Name) and one.id == name for whole in tuples for one in whole.elts)
     now = it.frame.env.get(name)
     return was_part and isinstance(now, TupleValue) and isinstance(before.get(name), Leaf) and len(now.items) > 1
-
-
-def _is_unread(scope: Scope, target: ast.expr, node: ast.stmt) -> bool:
-    return isinstance(target, ast.Name) and scope.is_unread(target.id, node)
 
 
 def _names(target: ast.expr) -> Iterator[ast.Name]:

@@ -20,7 +20,7 @@ def exchanged(op: Op, flow: Flow) -> tuple[str, str] | None:
     given = {place: frozenset(values_in(op.arguments.get(place))) for place in _PLACES}
     for place in _PLACES:
         grad = derivative(flow, op.arguments.get(place))
-        taken = frozenset() if grad is None else _origins(flow, _differentiated(grad))
+        taken = frozenset() if grad is None else _origins(flow, [grad.operands[at] for at in grad.differentiated or ()])
         if not taken:
             continue
         if place == "params" and _within(flow, given["updates"], taken):
@@ -31,10 +31,6 @@ def exchanged(op: Op, flow: Flow) -> tuple[str, str] | None:
         if place == "state":
             return "the gradients", "the state"
     return None
-
-
-def _differentiated(grad: Op) -> list[Value]:
-    return [grad.operands[at] for at in grad.differentiated or ()]
 
 
 def derivative(flow: Flow, argument: Argument) -> Op | None:

@@ -10,10 +10,9 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import STORES
 from jaxaudit.libraries.packages import KEEPING_STATE, package
 from jaxaudit.rules.base import Obligation, proved, unknown
-
-_STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Store:
 
 def outer_stores(facts: TracingFacts) -> Iterator[Store]:
     """Return every store in traced code whose target is older than the innermost transformation around it."""
-    for visit in facts.of(*_STORES):
+    for visit in facts.of(*STORES):
         if visit.tracer is not None and _outside(visit.op, visit.tracer) and not _enclosed(visit, visit.tracer):
             yield Store(visit, visit.tracer, _stored(visit))
 
@@ -73,7 +72,7 @@ def undisturbed(program: Program, facts: TracingFacts, *names: str) -> Iterator[
     What changes something is judged where it does.
     """
     changing = {op for store in outer_stores(facts) for op in store.visit.stack}
-    visited = {visit.op for visit in facts.of(*_STORES)}
+    visited = {visit.op for visit in facts.of(*STORES)}
     for op in program.named(*names):
         inner = (one for region in op.regions for one in region.walk())
         strange = next((one for one in inner if _is_open(one, visited)), None)
@@ -86,7 +85,7 @@ def undisturbed(program: Program, facts: TracingFacts, *names: str) -> Iterator[
 
 def _is_open(op: Op, visited: Collection[Op]) -> bool:
     """Whether an op may change something outside, for all that is known."""
-    return op.name == "py.call_unknown" or (op.name in _STORES and op not in visited)
+    return op.name == "py.call_unknown" or (op.name in STORES and op not in visited)
 
 
 def _enclosed(visit: Visit, tracer: Op) -> bool:
