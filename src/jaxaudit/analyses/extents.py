@@ -1,6 +1,6 @@
-"""How far an index reaches where that is a size: from `randint(key, (), 0, n)`, `arange(n)`, a loop over `n` turns.
+"""How far an index reaches, and whether it gets there: `randint(key, (), 0, n)`, `64 * arange(n)`, a loop of `n` turns.
 
-Ranges know numbers; this knows symbols. An extent holds for every element of an array of indices.
+Ranges bound numbers; this knows symbols too, and which bounds are met. An extent holds for every element of an array.
 """
 
 from __future__ import annotations
@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from jaxaudit.analyses.dims import ONE, ZERO, Dim, same, variable
+from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant, same, variable
 from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.induction import induction
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import Answers, behind
+from jaxaudit.analyses.queries import Answers, behind, nothing
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, named
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import COUNTING, PICKED_POSITIONS, REORDERINGS
-from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import MOVING
+from jaxaudit.ir.functions import COUNTING, PICKED_POSITIONS, REORDERINGS, SUMS_OF_TWO
+from jaxaudit.ir.interfaces import Loop, moved
+from jaxaudit.ir.ops import SELECTED
 from jaxaudit.ir.record import record
+from jaxaudit.ir.values import leaves_nothing_out
 
 _ORDERS = PICKED_POSITIONS | {"argsort"}
 
@@ -37,9 +40,39 @@ class Extent:
     over: tuple[Value, int] | None = None
     """The array and the axis whose positions they are."""
 
+    @property
+    def last(self) -> Dim:
+        """The largest of them."""
+        return self.end - ONE
+
+    @property
+    def single(self) -> Dim | None:
+        """The one number that it is; None where there are more."""
+        return self.low if same(self.low, self.last) else None
+
     def moved(self, by: Dim) -> Extent:
         """Return the same numbers with another one added to each."""
         return replace(self, low=self.low + by, end=self.end + by, over=None)
+
+    def scaled(self, by: int) -> Extent:
+        """Return multiples of the same numbers."""
+        ends = self.low * constant(by), self.last * constant(by)
+        low, last = ends if by >= 0 else reversed(ends)
+        return replace(self, low=low, end=last + ONE, over=None)
+
+    def divided(self, by: int) -> Extent | None:
+        """Return the same numbers divided by a positive one and rounded down."""
+        low, last = self.low.constant, self.last.constant
+        if low is None or last is None or by <= 0:
+            return None
+        return replace(self, low=constant(low // by), end=constant(last // by + 1), over=None)
+
+    def plus(self, other: Extent) -> Extent:
+        """Return the sums of these and other numbers; each of two counters runs through all of its own."""
+        if other.single is not None or self.single is not None:
+            return self.moved(other.low) if other.single is not None else other.moved(self.low)
+        reached = self.reached and other.reached and self.source is not other.source
+        return replace(self, low=self.low + other.low, end=self.last + other.end, reached=reached, over=None)
 
 
 Ask = Callable[[Value], Extent | None]
@@ -48,7 +81,7 @@ Ask = Callable[[Value], Extent | None]
 @remembered
 def extents(facts: Facts) -> Ask:
     """Return how far the indices of a program reach; each is found out when it is asked for."""
-    look = _Look(facts.get(Shapes), facts.flow)
+    look = _Look(facts.get(Shapes), facts.get(Ranges), facts.flow)
     return Answers(look.answer, None)
 
 
@@ -69,8 +102,9 @@ def size_of(fact: ShapeFact, axis: int) -> Dim | None:
 class _Look:
     """Reads extents off the ops that make values."""
 
-    def __init__(self, shapes: Shapes, flow: Flow) -> None:
+    def __init__(self, shapes: Shapes, ranges: Ranges, flow: Flow) -> None:
         self._shapes = shapes
+        self._ranges = ranges
         self._flow = flow
 
     def answer(self, value: Value, ask: Ask) -> Extent | None:
@@ -81,10 +115,16 @@ class _Look:
         rule = _RULES.get(op.name)
         if rule is not None and (found := rule(self, op, ask)) is not None:
             return found
-        if op.name in MOVING and op.name != "array.move" and op.operands and op.arguments:
-            first = next(iter(op.arguments.values()))
-            return ask(first) if isinstance(first, Value) else None
-        return None
+        loop = Loop.of(op)
+        if loop is not None:
+            return self._carried(loop, value, ask)
+        if op.regions:
+            return self._of_param(value, ask) if op.name in ("py.call", "jit") else None
+        first = moved(op) if op.name != "array.move" else None
+        found = None if first is None else ask(first)
+        # Some of the elements need not have the last one among them; a loop over all of them does.
+        part = op.name in SELECTED and op.name != "py.element" and not leaves_nothing_out(op.arguments.get("index", 0))
+        return replace(found, reached=False) if found is not None and part else found
 
     def number(self, argument: Argument) -> Dim | None:
         """Return the integer that an argument is."""
@@ -101,12 +141,39 @@ class _Look:
         loop = None if op is None else Loop.of(op)
         if op is not None and op.name == "fori" and loop is not None and value is loop.counter:
             return self._between(op.operands[0], op.operands[1], op) if len(op.operands) > 1 else None
-        sources = behind(self._flow, value)
+        if loop is not None and any(value is one.param for one in loop.carried):
+            return self._carried(loop, value, ask)
+        sources = behind(self._flow, value, nothing)
         return ask(sources[0]) if len(sources) == 1 else None
+
+    def _carried(self, loop: Loop, value: Value, ask: Ask) -> Extent | None:
+        """Return how far a loop moves on what it carries: in its turns, or once it is over."""
+        found = induction(loop, value, self._flow, self._shapes, self.number)
+        by = None if found is None else found.step.constant
+        start = None if found is None else self.reach(found.carried.start, ask, loop.op)
+        if found is None or start is None or not by:
+            return None
+        way = found.step * (found.turns if value is not found.carried.param else found.turns - ONE)
+        low, end = (start.low, start.end + way) if by > 0 else (start.low + way, start.end)
+        if value is not found.carried.param:
+            low, end = start.low + way, start.end + way
+        return Extent(low, end, loop.op, start.reached and found.surely)
+
+    def reach(self, argument: Argument, ask: Ask, op: Op) -> Extent | None:
+        """Return how far an argument of an op reaches: a number is all that it reaches."""
+        found = ask(argument) if isinstance(argument, Value) else None
+        number = self.number(argument) if found is None else None
+        if found is None and number is None and isinstance(argument, Value):
+            known = self._ranges.of(argument)
+            number = constant(int(known.low)) if known.integer and known.constant is not None else None
+        return found if number is None else Extent(number, number + ONE, op)
 
     def counted(self, op: Op, ask: Ask) -> Extent | None:
         """`arange(n)`, `arange(first, n)`."""
-        start, stop = op.arguments.get("start"), op.arguments.get("stop")
+        start, stop, shape = (op.arguments.get(name) for name in ("start", "stop", "shape"))
+        if op.function in COUNTING and isinstance(shape, tuple):
+            axis = op.arguments.get("dimension", 0)
+            return self._between(0, shape[axis], op) if isinstance(axis, int) and axis < len(shape) else None
         if op.function not in COUNTING or op.arguments.get("step") not in (None, 1):
             return None
         return self._between(0, start, op) if stop is None else self._between(start, stop, op)
@@ -144,17 +211,24 @@ class _Look:
         return self._between(bounds.get("start"), bounds.get("stop"), op)
 
     def computed(self, op: Op, ask: Ask) -> Extent | None:
-        """`i + 1`, `i - 1`, `i % n`."""
-        x, y = op.arguments.get("x"), op.arguments.get("y")
+        """`i + 1`, `n - i`, `64 * i`, `i // 3`, `i % n`, `i + j`."""
         if op.function == "remainder":
-            found = _extent(ZERO, self.number(y), op)
+            found = _extent(ZERO, self.number(op.arguments.get("y")), op)
             return None if found is None else replace(found, reached=False)
-        if op.function == "add" and not isinstance(x, Value):
-            x, y = y, x
-        by, first = self.number(y), ask(x) if isinstance(x, Value) else None
-        if op.function not in ("add", "subtract") or by is None or first is None:
+        given = [self.reach(one, ask, op) for one in op.arguments.values()]
+        x, y = (*given, None, None)[:2]
+        if x is None or all(one is None or one.single is not None for one in given):
             return None
-        return first.moved(by if op.function == "add" else -by)
+        if y is None:
+            return x.scaled(-1) if op.function == "negative" else None
+        if op.function in SUMS_OF_TWO:
+            return x.plus(y if op.function == "add" else y.scaled(-1))
+        by, scaled = (y.single, x) if y.single is not None else (x.single, y)
+        if by is None or by.constant is None:
+            return None
+        if op.function == "multiply":
+            return scaled.scaled(by.constant)
+        return x.divided(by.constant) if op.function == "floor_divide" and scaled is x else None
 
     def selected(self, op: Op, ask: Ask) -> Extent | None:
         """`clip(i, 0, n - 1)`, `where(c, i, j)` of one extent."""

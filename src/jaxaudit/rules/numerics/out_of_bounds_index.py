@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule, proved
-from jaxaudit.rules.numerics._shared.index_extents import judge_choices, judge_classes, judge_extents, judge_starts
+from jaxaudit.rules.numerics._shared.index_extents import judge_choices, judge_extents, judge_places, judge_starts
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 
@@ -29,7 +29,8 @@ class OutOfBoundsIndex(Rule):
     with something added. Index arrays, what is drawn and what counts a loop are compared by how far they reach:
     `arange(n) + 1` and `randint(key, (), 1, n + 1)` go one too far, `argmax`, `clip` and `%` stay inside. Positions
     along one axis of an array have to select along that axis, and the last of the slices that start at an index has to
-    end within the array. Those whose missing entries are -1 (the code itself
+    end within the array. A `switch` has to have a branch for each index, a segment sum a segment, a position that a
+    loop moves on a place in every turn. Those whose missing entries are -1 (the code itself
     asks `index >= 0`) must not be mixed into a result without a mask.
 
     ## Why is this bad?
@@ -82,6 +83,22 @@ class OutOfBoundsIndex(Rule):
     def window(x, key, length):
         start = jax.random.randint(key, (), 0, x.shape[0] - length + 1)
         return jax.lax.dynamic_slice_in_dim(x, start, length)
+
+    ## a place for each
+    def ring(xs):
+        def write(carry, x):
+            buffer, at = carry
+            return (buffer.at[at % 32].set(x), at + 1), None
+        return jax.lax.scan(write, (jnp.zeros(32), 0), jnp.ones(100))[0]
+
+    def frames(x):
+        signal = jnp.zeros(1216)
+        cut = jax.vmap(lambda start: jax.lax.dynamic_slice(signal, (start,), (256,)))(64 * jnp.arange(16))
+        return cut, jax.lax.map(lambda i: jax.lax.switch(i, [jnp.sin, jnp.cos, jnp.tan], x), jnp.arange(3))
+
+    def first_of_them():
+        places = jnp.arange(20)
+        return jnp.zeros(8)[places[:4]]
     """
     invalid = """
     ## beyond the end
@@ -145,6 +162,35 @@ class OutOfBoundsIndex(Rule):
         start = jax.random.randint(key, (), 0, x.shape[0])
         last = jax.lax.dynamic_slice(jnp.ones((20, 6)), (18, 0), (5, 6))  #!
         return jax.lax.dynamic_slice_in_dim(x, start, 4), last  #!
+
+    ## a position that a loop moves on
+    def record(buffer, at, x):
+        return buffer.at[at].set(x), at + 1  #!
+
+    def run():
+        return jax.lax.scan(lambda carry, x: (record(*carry, x), None), (jnp.zeros(32), jnp.int32(0)), jnp.ones(100))[0]
+
+    def fill():
+        out, at = jnp.zeros(8), 0
+        for _ in range(5):
+            out = jax.lax.dynamic_update_slice(out, jnp.ones(2), (at,))  #!
+            at = at + 2
+        return out
+
+    ## frames, branches, segments, keys
+    def frames(x):
+        signal = jnp.zeros(1200)
+        return jax.vmap(lambda start: jax.lax.dynamic_slice(signal, (start,), (256,)))(64 * jnp.arange(19))  #!
+
+    def stages(x):
+        return jax.lax.map(lambda i: jax.lax.switch(i + 1, [jnp.sin, jnp.cos, jnp.tan], x), jnp.arange(3))  #!
+
+    def groups():
+        return jax.ops.segment_sum(jnp.ones(12), jnp.arange(12) // 3 + 1, num_segments=4)  #!
+
+    def weights(key):
+        keys = jax.random.split(key, 4)
+        return [jax.random.normal(keys[i + 1], (3,)) for i in range(4)]  #!
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -158,8 +204,8 @@ class OutOfBoundsIndex(Rule):
                 yield from judge_ranges(op, facts)
                 yield from judge_extents(op, facts)
                 yield from judge_starts(op, facts)
-        for op in program.named("array.expand"):
-            yield from judge_classes(op, facts) if "num_classes" in op.arguments else ()
+        for op in program.named("array.expand", "array.reduce", "cond"):
+            yield from judge_places(op, facts) if op.has("num_classes", "segment_ids") or op.name == "cond" else ()
         for op in program.named("array.select"):
             yield from judge_choices(op, facts)
         yield from padded_reads(program, facts.flow)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.dims import ONE, Dim, same
+from jaxaudit.analyses.dims import ONE, Dim, constant, same
 from jaxaudit.analyses.extents import Extent, extents, met, size_of
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.induction import same_number
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
@@ -15,9 +16,11 @@ from jaxaudit.analyses.shapes.literals import shape_of as as_shape
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.ops import BRANCHES, KEEPING
+from jaxaudit.ir.record import record
 from jaxaudit.ir.types import Exit
 from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
-from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, taken, written
+from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, taken, traced_index, written
+from jaxaudit.rules.numerics._shared.padding import plain_index
 
 
 def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
@@ -28,8 +31,8 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
     fact = met(facts.get(Shapes), op, base)
     indices = list(_indices(op, fact, facts.get(Ranges)))
     for index, axis in indices:
-        extent, size = extents(facts)(index), size_of(fact, axis)
-        if extent is None or size is None:
+        extent, size = extents(facts)(plain_index(index, facts.flow)), _size(op, base, axis, facts)
+        if extent is None or size is None or extent.single is not None:
             continue
         over = (extent.end - size).constant
         astray = next((at for at, dim in enumerate(fact.dims or ()) if over is None and same(dim, extent.end)), None)
@@ -55,9 +58,9 @@ def judge_starts(op: Op, facts: Facts) -> Iterator[Obligation]:
         return
     fact = met(facts.get(Shapes), op, base)
     for start, axis, length in _starts(op, facts.get(Shapes)):
-        extent, size = _start(op, start, facts), size_of(fact, axis)
-        over = None if extent is None or size is None else (extent.end - ONE + length - size).constant
-        if extent is None or size is None or over is None:
+        extent, size = reach(op, start, facts), size_of(fact, axis)
+        over = None if extent is None or size is None else (extent.last + length - size).constant
+        if extent is None or size is None or over is None or (over > 0 and _may_not_happen(op, extent, facts)):
             yield unknown(op.span, "whether the slice ends within the axis is not known")
         elif over <= 0:
             yield proved(op.span, f"the last slice ends within an axis of size {shown(size)}")
@@ -65,24 +68,55 @@ def judge_starts(op: Op, facts: Facts) -> Iterator[Obligation]:
             yield _clamped(op, start, extent, length, size)
 
 
-def judge_classes(op: Op, facts: Facts) -> Iterator[Obligation]:
-    """Say of every one-hot encoding whether there are as many classes as there are numbers."""
-    index, count = op.arguments.get("x"), met(facts.get(Shapes), op, op.arguments.get("num_classes")).number
-    extent = extents(facts)(index) if isinstance(index, Value) else None
-    over = None if extent is None or count is None else (extent.end - count).constant
-    if extent is None or count is None or over is None:
-        yield unknown(op.span, "neither the numbers nor how many classes there are is known")
+@record
+class Places:
+    """How many places there are for numbers: classes, segments, branches."""
+
+    count: Dim
+    what: str
+    beyond: str
+    """What becomes of a number that has no place."""
+
+
+def judge_places(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Say of every one-hot encoding, segment sum and switch whether there is a place for each of the numbers."""
+    index, places = _places(op, facts)
+    if index is None:
+        return
+    extent = None if places is None else reach(op, index, facts)
+    over = None if extent is None or places is None else (extent.end - places.count).constant
+    if extent is None or places is None or over is None or (over > 0 and _may_not_happen(op, extent, facts)):
+        yield unknown(op.span, "whether there is a place for each of the numbers is not known")
     elif over <= 0:
-        yield proved(op.span, f"{named(index, 'the index')} ends before {shown(count)}, the number of classes")
+        yield proved(
+            op.span, f"{named(index, 'the index')} ends before {shown(places.count)}, the number of {places.what}"
+        )
     else:
+        count = shown(places.count)
         yield Obligation(
             op.span,
-            message=f"{named(index, 'it')} goes up to {shown(extent.end - ONE)}, and there are {shown(count)} classes",
-            current="JAX raises nothing: a number that has no class gets a row of zeros",
-            expected=f"{shown(extent.end)} classes",
-            steps=(Step(extent.source.span, "it is made here"),),
-            suggestion="ask for as many classes as there are numbers",
+            severity=Severity.ERROR if extent.reached or extent.over is not None else Severity.WARNING,
+            message=f"{named(index, 'it')} goes up to {shown(extent.last)}, and there are {count} {places.what}",
+            current=f"JAX raises nothing: {places.beyond}",
+            expected=f"{shown(extent.end)} {places.what}, or numbers below {count}",
+            steps=() if extent.source is op else (Step(extent.source.span, "it is made here"),),
+            suggestion="count from 0, and have as many places as there are numbers",
         )
+
+
+def _places(op: Op, facts: Facts) -> tuple[Argument, Places | None]:
+    shapes = facts.get(Shapes)
+    if op.name == "cond":
+        # What decides between two may be a boolean.
+        index = op.operands[0] if len(op.regions) > 2 and op.operands else None
+        return index, Places(constant(len(op.regions)), "branches", "an index beyond the last branch runs the last one")
+    if op.name == "array.expand":
+        index, count = op.arguments.get("x"), met(shapes, op, op.arguments.get("num_classes")).number
+        beyond = "a number that has no class gets a row of zeros"
+        return index, None if count is None else Places(count, "classes", beyond)
+    index, count = op.arguments.get("segment_ids"), met(shapes, op, op.arguments.get("num_segments")).number
+    beyond = "what belongs to a segment that does not exist is left out"
+    return index, None if count is None else Places(count, "segments", beyond)
 
 
 def judge_choices(op: Op, facts: Facts) -> Iterator[Obligation]:
@@ -111,11 +145,17 @@ def judge_choices(op: Op, facts: Facts) -> Iterator[Obligation]:
         )
 
 
-def _start(op: Op, start: Argument, facts: Facts) -> Extent | None:
-    if isinstance(start, Value) and (found := extents(facts)(start)) is not None:
-        return found
-    number = met(facts.get(Shapes), op, start).number
-    return None if number is None else Extent(number, number + ONE, op)
+def reach(op: Op, index: Argument, facts: Facts) -> Extent | None:
+    """Return how far an index reaches where an op stands: what is known of it, or a bound that need not be met."""
+    known = extents(facts)(index) if isinstance(index, Value) else None
+    number = met(facts.get(Shapes), op, index).number if known is None else None
+    if number is not None:
+        return Extent(number, number + ONE, op)
+    ranges = facts.get(Ranges)
+    found = ranges.within(facts.flow.holder(op), op, index) if known is None and isinstance(index, Value) else None
+    if found is None or not found.integer or not found.is_bounded:
+        return known
+    return Extent(constant(int(found.low)), constant(int(found.high) + 1), op, reached=False)
 
 
 def _starts(op: Op, shapes: Shapes) -> Iterator[tuple[Argument, int, Dim]]:
@@ -132,8 +172,19 @@ def _starts(op: Op, shapes: Shapes) -> Iterator[tuple[Argument, int, Dim]]:
             yield op.arguments["start_index"], int(axis), length
 
 
+def _size(op: Op, base: Value, axis: int, facts: Facts) -> Dim | None:
+    """Return the size of an axis; there are as many subkeys as were asked for, whatever kind of keys they are."""
+    fact = met(facts.get(Shapes), op, base)
+    split = facts.flow.maker(same_number(base, facts.flow)) if fact.dims is None and axis == 0 else None
+    if split is None or split.name != "key.split":
+        return size_of(fact, axis)
+    return met(facts.get(Shapes), split, split.arguments.get("num", 2)).number
+
+
 def _indices(op: Op, fact: ShapeFact, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     """Return every index that is a value, with the axis it is for."""
+    if "dimension_numbers" in op.arguments:
+        return traced_index(op)
     if op.name != "array.gather":
         return written(op.arguments.get("index"), ranges)
     index, axis = op.arguments.get("indices"), op.arguments.get("axis")
@@ -165,6 +216,11 @@ def _is_left_out(op: Op, extent: Extent, facts: Facts, *, far: bool) -> bool:
         if not any(reader.function in COMPARISONS for one in made for reader in flow.readers.get(one, ())):
             return False
     return is_masked(op, flow, far=far)
+
+
+def _may_not_happen(op: Op, extent: Extent, facts: Facts) -> bool:
+    """Whether the last number need not get here: it is a mere bound, or a condition may keep it away."""
+    return (extent.source is op and not extent.reached) or _is_guarded(op, extent, facts)
 
 
 def _is_guarded(op: Op, extent: Extent, facts: Facts) -> bool:

@@ -14,7 +14,7 @@ from jaxaudit.ir.functions import CONJUNCTIONS
 from jaxaudit.ir.ops import KEEPING, SELECTED
 from jaxaudit.ir.values import index_parts, leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Step, named, proved
-from jaxaudit.rules.numerics._shared.padding import counters, plain_index
+from jaxaudit.rules.numerics._shared.padding import plain_index
 
 _INDEXES = ("", "getitem", "take", "take_along_axis", "set", "add", "multiply", "max", "min")
 """What the user calls where JAX itself decides what happens beyond the end."""
@@ -34,7 +34,7 @@ def judge_ranges(op: Op, facts: Facts) -> Iterator[Obligation]:
             if not _may_be_empty(index, flow):
                 yield _beyond(op, index, size, known, None)
         elif size <= known.high < inf:
-            counted = counters(facts)(index) or _placed_by(index, ranges, flow)
+            counted = _placed_by(index, ranges, flow)
             if counted is not None and not is_masked(op, flow, far=known.high > size):
                 yield _beyond(op, index, size, known, counted)
 
@@ -54,7 +54,7 @@ def _indices(op: Op, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     if not sizes or not isinstance(base, Value) or ranges.known.number(base) is not None or is_meant(op, ranges):
         return
     if "dimension_numbers" in op.arguments:
-        pairs = _traced_index(op)
+        pairs = traced_index(op)
     elif op.name == "array.gather":
         pairs = taken(op, len(sizes))
     else:
@@ -94,7 +94,7 @@ def taken(op: Op, rank: int) -> Iterator[tuple[Value, int]]:
         yield index, axis
 
 
-def _traced_index(op: Op) -> Iterator[tuple[Value, int]]:
+def traced_index(op: Op) -> Iterator[tuple[Value, int]]:
     """Return the index of a gather or scatter in a trace that takes single entries along one axis."""
     numbers, index = op.arguments.get("dimension_numbers"), op.argument("index", "indices")
     if not isinstance(numbers, Mapping) or not isinstance(index, Value):
