@@ -236,7 +236,6 @@ class Attributes:
     kept = _items("kept")
     inline = _flag("inline")
     vararg = _flag("vararg")
-    donated = _items("donated")
     paths = _anything("paths")
     """In a trace the path of each leaf that enters; of `tree.map`, how many paths its function is given."""
     outputs = _anything("outputs")
@@ -262,8 +261,6 @@ class Attributes:
     reverse = Attribute[bool | None]("reverse", bool, default=False, otherwise=None)
     """Whether a scan runs from the last step to the first; None where that is computed."""
     items = _anything("items")
-    unroll = _anything("unroll")
-    policy = _anything("policy")
     to = _text("to")
     xs = _text("xs")
     in_axes = _items("in_axes")

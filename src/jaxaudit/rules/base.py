@@ -190,10 +190,8 @@ class Rule(ABC):
     """One sentence for lists."""
     needs: ClassVar[tuple[type, ...]] = ()
     """The facts that it reads: `(Shapes,)`."""
-    may_raise: ClassVar[bool] = False
-    """Whether some of its violations are exceptions; each obligation says so in `raises`."""
     always_raises: ClassVar[bool] = False
-    """Whether all of them are refused by JAX itself, so that a line which JAX went through has none."""
+    """Whether all its violations are refused by JAX itself, so that a line which JAX went through has none."""
     general: ClassVar[bool] = False
     """Whether it only tells that something is not used: any other rule says what is wrong with that."""
     traced_only: ClassVar[bool] = False
@@ -215,4 +213,6 @@ class Rule(ABC):
         """List the same, each signed with the name of the rule."""
         for one in self.check(program, facts):
             one.rule = self.name
+            if self.always_raises and one.verdict is Verdict.VIOLATED:
+                one.raises = Raises.TRACING
             yield one

@@ -40,8 +40,6 @@ class Advantage:
     score: Node
     weight: Node
     value: Node
-    fitted: bool
-    """True when the same loss fits the value to data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +129,7 @@ def _advantage(term: Product, values: Sequence[Node]) -> Advantage | None:
         scores = [one for one in term.factors if not depends(unstopped(one), value)]
         if len(weights) == 1 and scores and not _is_even(weights[0]):
             score = next((one for one in scores if is_score(one)), scores[0])
-            return Advantage(term, score, weights[0], value, fitted=True)
+            return Advantage(term, score, weights[0], value)
     return None
 
 

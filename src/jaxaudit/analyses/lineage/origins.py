@@ -29,8 +29,6 @@ class Origin:
     value: Value
     op: Op | None
     """What made it; None for a parameter nothing is known of."""
-    first_turn: bool = False
-    """True when it is so in the first turn of a loop, and perhaps not later."""
     stacked: tuple[Op, ...] = ()
     """The scans whose steps were stacked on the way, nearest first."""
     context: Context = field(default_factory=dict)
@@ -45,7 +43,7 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False)
     With `in_turn` it is not followed out of the turn of a loop: two carries that start alike are two values.
     """
     calls = dict(context)
-    first_turn, stacked, name = False, list[Op](), value.name
+    stacked, name = list[Op](), value.name
     crossed: set[tuple[Value, Op]] = set()
     while True:
         name = value.name or name
@@ -57,13 +55,11 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False)
         if maker is not None:
             calls.update((id(region), op) for region in op.regions)
             stacked += [op] if op.name == "scan" else []
-        elif op.name in LOOPS:
-            if in_turn:
-                break
-            first_turn = True
+        elif op.name in LOOPS and in_turn:
+            break
         crossed.add((following, op))
         value = following
-    return Origin(value, flow.maker(value), first_turn, tuple(stacked), calls, value.name or name)
+    return Origin(value, flow.maker(value), tuple(stacked), calls, value.name or name)
 
 
 def outside_of_call(flow: Flow, param: Value, calls: Context) -> Value | None:

@@ -23,20 +23,13 @@ def jit(body: Body, equation: Any, site: Site) -> None:
     if not _is_users(body, compat.function_of(jaxpr), site):
         inlined(body, equation, site)
         return
-    donated = equation.params.get("donated_invars", ())
-    attrs: dict[str, object] = {"spelling": "jax.jit", "options": {}}
-    if any(donated):
-        attrs["donated"] = tuple(bool(one) for one in donated)
-    _body_op(body, "jit", equation, site, attrs)
+    _body_op(body, "jit", equation, site, {"spelling": "jax.jit", "options": {}})
 
 
 def checkpoint(body: Body, equation: Any, site: Site) -> None:
     """Lower a checkpointed call; the one in a backward pass computes the forward pass again."""
     again = bool(equation.params.get("differentiated"))
-    attrs: dict[str, object] = {"policy": plain(equation.params.get("policy"))}
-    if again:
-        attrs["recomputed"] = True
-    _body_op(body, "checkpoint", equation, site, attrs, recomputed=again)
+    _body_op(body, "checkpoint", equation, site, {"recomputed": True} if again else {}, recomputed=again)
 
 
 def custom_jvp(body: Body, equation: Any, site: Site) -> None:

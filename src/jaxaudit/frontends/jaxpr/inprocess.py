@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from jaxaudit.frontends.jaxpr.failures import describe
-from jaxaudit.frontends.jaxpr.imports import has_jax, the_jax, when_jax_is_imported
+from jaxaudit.frontends.jaxpr.imports import has_jax, when_jax_is_imported
 from jaxaudit.frontends.jaxpr.inputs import Inputs
 from jaxaudit.frontends.jaxpr.modules import Target, callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, caller
@@ -46,7 +46,6 @@ def trace_call(
         files=files,
         axes=sizes,
         arguments=leaves,
-        jax_version=the_jax().__version__,
     )
 
 

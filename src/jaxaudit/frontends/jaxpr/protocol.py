@@ -164,7 +164,6 @@ class Reply:
     """The size that stands for each named axis."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The axis names of each argument leaf, where specs or annotations named them."""
-    jax_version: str = ""
     probes: tuple[Probe, ...] = ()
     faults: tuple[str, ...] = ()
     """Errors of ours that cost a part of what could have been seen."""

@@ -91,7 +91,6 @@ def gather(
         retraces=tuple(retraces),
         failure=ending.failure,
         files=user_files(ending.failure),
-        jax_version=_jax_version(),
         probes=probes() if probe else (),
         faults=tuple(faults),
         sightings=sightings,
@@ -168,8 +167,3 @@ def _stop_after(seconds: float) -> None:
 
     signal.signal(signal.SIGALRM, stop if seconds else signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
-def _jax_version() -> str:
-    module = sys.modules.get("jax")
-    return str(getattr(module, "__version__", ""))

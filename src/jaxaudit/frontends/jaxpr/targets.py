@@ -44,7 +44,7 @@ def trace_target(request: Request) -> Reply:
         return Reply("refused", str(error))
     except BaseException as error:  # noqa: BLE001
         failure = describe(error)
-        return Reply("failed", failure=failure, files=_files(path, failure), jax_version=the_jax().__version__)
+        return Reply("failed", failure=failure, files=_files(path, failure))
     finally:
         watch.stop()
 
@@ -81,7 +81,6 @@ def _trace(request: Request, path: str, expression: str, watch: Watch) -> Reply:
         axes=inputs.sizes,
         arguments=inputs.axes,
         probes=probes() if request.probe else (),
-        jax_version=the_jax().__version__,
     )
 
 

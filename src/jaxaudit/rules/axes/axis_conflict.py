@@ -45,7 +45,6 @@ class AxisConflict(Rule):
     """
 
     summary = "Arrays meet whose sizes cannot go together, which raises an error."
-    may_raise = True
     needs = (Shapes,)
 
     valid = """

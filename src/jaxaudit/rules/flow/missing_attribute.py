@@ -40,7 +40,6 @@ class MissingAttribute(Rule):
     """
 
     summary = "A method reads an attribute of its own object that nothing sets."
-    may_raise = True
     valid = """
     ## set in another method, by a class that inherits, or from outside
     class Base:

@@ -42,7 +42,6 @@ class SignatureMismatch(Rule):
     """
 
     summary = "A call has arguments that the function or class does not take, or lacks some."
-    may_raise = True
     valid = """
     ## defaults, names and the rest
     def f(x, y=1, *rest, z, **more):

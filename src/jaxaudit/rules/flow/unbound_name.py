@@ -42,7 +42,6 @@ class UnboundName(Rule):
     """
 
     summary = "A name is read that has no value on the way there."
-    may_raise = True
     valid = """
     ## one condition for both
     def f(x, flag):

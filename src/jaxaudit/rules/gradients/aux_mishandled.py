@@ -56,7 +56,6 @@ class AuxMishandled(Rule):
     """
 
     summary = "`has_aux` does not fit what the function returns, or its results are taken in the wrong order."
-    may_raise = True
     needs = ()
 
     valid = (

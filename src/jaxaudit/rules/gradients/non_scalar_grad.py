@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
 
 class NonScalarGrad(Rule):
@@ -38,7 +38,6 @@ class NonScalarGrad(Rule):
     """
 
     summary = "`grad` is taken of a function that gives an array instead of one number."
-    may_raise = True
     always_raises = True
     needs = (Shapes,)
 
@@ -109,7 +108,6 @@ def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
         op.span,
         message=f"the gradient is taken of `{name}`, which gives an array of shape {shape_text(dims)}",
         current="JAX raises TypeError: gradients are defined for functions that give one number",
-        raises=Raises.TRACING,
         expected="the function gives one number, such as the mean over the batch",
         steps=(Step(loss.span, f"this has shape {shape_text(dims)}"),),
         suggestion="reduce the result with `jnp.mean(...)`, or use `jax.jacrev` if every entry's gradient is meant",

@@ -55,7 +55,6 @@ class WrongArgnums(Rule):
     """
 
     summary = "`argnums` names data, a key or nothing at all instead of the parameters."
-    may_raise = True
     needs = (Shapes,)
 
     valid = (

@@ -75,7 +75,6 @@ class WrongCustomDerivative(Rule):
     """
 
     summary = "The rule of `custom_vjp` or `custom_jvp` is not the derivative of its function."
-    may_raise = True
     needs = (Shapes,)
 
     valid = (

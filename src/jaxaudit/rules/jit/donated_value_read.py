@@ -56,7 +56,6 @@ class DonatedValueRead(Rule):
     """
 
     summary = "A donated argument is read after the call that it was donated to."
-    may_raise = True
 
     valid = (
         Example(_PROGRAM.format(call="new = params = update(params, grads)", mark=""), "the new value is read"),

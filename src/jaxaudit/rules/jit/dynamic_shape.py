@@ -44,7 +44,6 @@ class DynamicShape(Rule):
     """
 
     summary = "A shape in traced code depends on traced values."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

@@ -36,7 +36,6 @@ class InPlaceUpdate(Rule):
     """
 
     summary = "A JAX array is changed in place, which raises an error or changes nothing."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

@@ -41,7 +41,6 @@ class InvalidInputType(Rule):
     """
 
     summary = "Text or a function is given to a compiled function that would have to declare it static."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

@@ -37,7 +37,6 @@ class IteratorInTracedCode(Rule):
     """
 
     summary = "A Python iterator is given to a transformation, which takes arrays."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

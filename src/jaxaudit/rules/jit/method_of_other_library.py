@@ -35,7 +35,6 @@ class MethodOfOtherLibrary(Rule):
     """
 
     summary = "A method is called that arrays of JAX do not have."
-    may_raise = True
 
     valid = (
         Example("def f(x):\n    return jnp.exp(x).reshape(-1).sum()\n", "methods of JAX"),

@@ -39,7 +39,6 @@ class NumpyOnTraced(Rule):
     """
 
     summary = "NumPy or Python needs the values of an array that JAX traces."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

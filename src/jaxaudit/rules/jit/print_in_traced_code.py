@@ -44,7 +44,6 @@ class PrintInTracedCode(Rule):
     """
 
     summary = "Python prints or formats a value that JAX traces."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

@@ -54,7 +54,6 @@ class PythonBranchOnTraced(Rule):
     """
 
     summary = "Python asks for the truth of a value that JAX traces."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

@@ -44,7 +44,6 @@ class StaticArgumentMisuse(Rule):
     """
 
     summary = "A static argument is unhashable, or its number or name fits no parameter."
-    may_raise = True
     needs = (Shapes, TracingFacts)
 
     valid = """

@@ -38,7 +38,6 @@ class TracedShapeArithmetic(Rule):
     """
 
     summary = "Shape arithmetic is done with `jnp` under `jit`, where its results are traced."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

@@ -54,7 +54,6 @@ class TracerLeak(Rule):
     """
 
     summary = "A traced value is stored outside of the traced code, where it means nothing."
-    may_raise = True
     needs = (TracingFacts,)
 
     valid = """

@@ -46,7 +46,6 @@ class ArithmeticOnList(Rule):
 
     summary = "A list or tuple is used in arithmetic: it is repeated or raises, where an array would be computed with."
     needs = (TracingFacts,)
-    may_raise = True
 
     valid = (
         Example("def product(a, b):\n    return jnp.matmul(*jnp.broadcast_arrays(a, b))\n", "the items of a tuple"),

@@ -42,7 +42,6 @@ class SizeNotInteger(Rule):
     """
 
     summary = "A size is a fraction or a tuple where only integers will do."
-    may_raise = True
     needs = (Shapes, TracingFacts)
 
     valid = """

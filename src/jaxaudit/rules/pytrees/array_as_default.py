@@ -34,7 +34,6 @@ class ArrayAsDefault(Rule):
     """
 
     summary = "A field of a dataclass has an array as its default, which Python refuses."
-    may_raise = True
 
     valid = """
     ## made anew for each instance

@@ -37,7 +37,6 @@ class ArrayInStaticField(Rule):
     """
 
     summary = "A field that is structure, not data, holds an array."
-    may_raise = True
 
     valid = (
         Example(

@@ -40,7 +40,6 @@ class AttributeOnNamedtuple(Rule):
     """
 
     summary = "An attribute set on a named tuple is lost whenever the tuple is rebuilt."
-    may_raise = True
 
     valid = (
         Example(

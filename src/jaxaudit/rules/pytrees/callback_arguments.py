@@ -36,7 +36,6 @@ class CallbackArguments(Rule):
     """
 
     summary = "A function that JAX calls takes more or fewer arguments than it is given."
-    may_raise = True
 
     valid = """
     ## as many as there are, or any number

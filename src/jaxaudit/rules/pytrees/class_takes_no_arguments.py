@@ -38,7 +38,6 @@ class ClassTakesNoArguments(Rule):
     """
 
     summary = "A class that has annotated fields and no constructor is given arguments."
-    may_raise = True
 
     valid = """
     ## a dataclass, a constructor of its own, and one without arguments

@@ -45,7 +45,6 @@ class ModuleStateMishandled(Rule):
 
     summary = "A module crosses a plain transformation, or its updated state is dropped."
     needs = (Uses, Versions)
-    may_raise = True
 
     valid = (
         Example(

@@ -51,7 +51,6 @@ class RebuildNeedsValues(Rule):
     """
 
     summary = "The constructor that rebuilds an object asks tracers for their value."
-    may_raise = True
 
     valid = (
         Example(

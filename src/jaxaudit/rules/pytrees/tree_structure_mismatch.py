@@ -51,7 +51,6 @@ class TreeStructureMismatch(Rule):
     """
 
     summary = "Trees with different structures are mapped or rebuilt together."
-    may_raise = True
 
     valid = (
         Example("def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'a': 1})\n", "alike"),

@@ -43,7 +43,6 @@ class UnregisteredClass(Rule):
     """
 
     summary = "An instance of a class that is no pytree crosses into a transformation."
-    may_raise = True
 
     valid = (
         Example(

@@ -40,7 +40,6 @@ class OneKeyAsMany(Rule):
     """
 
     summary = "A single random key is looped over or unpacked, as if it were an array of keys."
-    may_raise = True
     needs = (KeyFacts,)
 
     valid = """

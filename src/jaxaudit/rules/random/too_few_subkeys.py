@@ -36,7 +36,6 @@ class TooFewSubkeys(Rule):
     """
 
     summary = "A split gives another number of subkeys than is unpacked or indexed."
-    may_raise = True
     needs = (KeyFacts,)
 
     valid = (

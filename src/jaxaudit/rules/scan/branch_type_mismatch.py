@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.scan._shared.structures import other_branch
 
 
@@ -36,7 +36,6 @@ class BranchTypeMismatch(Rule):
     """
 
     summary = "The branches of a `cond` or `switch` give different shapes or dtypes."
-    may_raise = True
     always_raises = True
     needs = (Shapes,)
 
@@ -107,7 +106,6 @@ def _mismatch(op: Op, name: str, match: Match, steps: tuple[Step, ...]) -> Oblig
         op.span,
         message=f"{name} is {match.first} in one branch and {match.second} in another",
         current="JAX refuses this: all branches must give the same types",
-        raises=Raises.TRACING,
         expected=f"every branch gives {match.first}",
         steps=steps,
         suggestion="bring both results to one shape and dtype, with `reshape`, `broadcast_to` or `astype`",

@@ -39,7 +39,6 @@ class CarryTypeChanges(Rule):
     """
 
     summary = "A loop's carry leaves the body with another shape or dtype than it came in with."
-    may_raise = True
     always_raises = True
     needs = (Shapes,)
 

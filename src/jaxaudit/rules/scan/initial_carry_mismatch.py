@@ -40,7 +40,6 @@ class InitialCarryMismatch(Rule):
     """
 
     summary = "A loop starts with a carry of another shape or dtype than its body makes."
-    may_raise = True
     always_raises = True
     needs = (Shapes,)
 

@@ -55,7 +55,6 @@ class ReverseThroughWhileLoop(Rule):
     """
 
     summary = "A gradient is taken through a `while_loop`, which JAX cannot do."
-    may_raise = True
     needs = (Shapes,)
 
     valid = (

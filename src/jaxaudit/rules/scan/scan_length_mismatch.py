@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.regions import stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, named, proved, unknown
 
 
 class ScanLengthMismatch(Rule):
@@ -37,7 +37,6 @@ class ScanLengthMismatch(Rule):
     """
 
     summary = "The inputs of a scan, or its `length`, differ in how many steps there are."
-    may_raise = True
     always_raises = True
     needs = (Shapes,)
 
@@ -92,7 +91,6 @@ def _mismatch(op: Op, first: tuple[str, Dim], second: tuple[str, Dim]) -> Obliga
         op.span,
         message=what.replace("`length` has", "`length` is"),
         current="JAX refuses this scan: its inputs differ in their leading size",
-        raises=Raises.TRACING,
         expected="every input has one slice for each step",
         suggestion="bring the axis of time to the front, or cut the inputs to one length",
     )

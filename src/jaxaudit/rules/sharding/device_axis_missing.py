@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.axes._shared.phrases import name_of
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _MADE = {
     **dict.fromkeys(playing("module.init"), "the variables of a module"),
@@ -62,7 +62,6 @@ class DeviceAxisMissing(Rule):
     """
 
     summary = "`pmap` maps an argument that has no axis of devices."
-    may_raise = True
     always_raises = True
     needs = (Shapes,)
 
@@ -145,7 +144,6 @@ def _finding(op: Op, value: Value, what: str, made: Op | None) -> Obligation:
         op.span,
         message=f"`pmap` takes a slice for each device from {name_of(value)}, which is {what.rstrip()}",
         current="its first axis, if it has one, is not that of the devices; the call raises",
-        raises=Raises.TRACING,
         expected="every mapped argument has one entry for each device first",
         steps=() if made is None else (Step(made.span, "it is made here, without an axis of devices"),),
         suggestion="replicate it first (`flax.jax_utils.replicate`), or give it the entry `None` in `in_axes`",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Program, Region
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown
 
 _PROGRAM = """from jax import lax
 
@@ -57,7 +57,6 @@ class UnboundAxisName(Rule):
     """
 
     summary = "A collective names an axis that nothing around it binds."
-    may_raise = True
     always_raises = True
     needs = ()
 
@@ -161,7 +160,6 @@ def _judge(op: Op, name: str, around: _Around, anywhere: set[str]) -> Obligation
         op.span,
         message=f"`{function}` names the axis `{name}`, which nothing around it binds",
         current=f"the axes that are bound here: {bound}; JAX raises a NameError when it traces this",
-        raises=Raises.TRACING,
         expected="a collective names an axis of the `vmap`, `pmap` or `shard_map` it runs under",
         steps=() if binder is None else (Step(binder.span, f"`{binder.name}` binds {bound} here"),),
         suggestion=f'use the bound name, or bind this one: `axis_name="{name}"`',

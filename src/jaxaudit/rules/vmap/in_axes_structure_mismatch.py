@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
 
@@ -36,7 +36,6 @@ class InAxesStructureMismatch(Rule):
     """
 
     summary = "`in_axes` has another structure than the arguments."
-    may_raise = True
     always_raises = True
 
     valid = (
@@ -149,7 +148,6 @@ def _mismatch(op: Op, span: Span, trouble: str) -> Obligation:
         span,
         message=trouble,
         current=f"{trouble}; this raises",
-        raises=Raises.TRACING,
         expected="one entry for each positional argument, each a number, None, or a tree like the argument",
         steps=(Step(op.span, "the mapped function is called here"),),
         suggestion="write a tuple with one entry for each positional argument: `in_axes=(..., ...)`",

@@ -43,8 +43,7 @@ def scan(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if bound is None or bound[0] is None or bound[1] is None:
         return None
     function, xs = bound[0], bound[2] or NONE
-    options = dict(zip(("length", "reverse", "unroll"), bound[3:], strict=True))
-    return run_scan(it, function, bound[1], xs, options, span)
+    return run_scan(it, function, bound[1], xs, {"length": bound[3], "reverse": bound[4]}, span)
 
 
 def run_scan(

@@ -80,5 +80,5 @@ def _scanned(
         given = [x if axis == _BROADCAST else next(taken) for x, axis in zip(xs, each, strict=True)]
         return Arguments((*receiver, inner, *given))
 
-    options = {name: callee.options.get(name) for name in ("length", "reverse", "unroll")}
+    options = {name: callee.options.get(name) for name in ("length", "reverse")}
     return control_flow.run_scan(it, callee.function, carry, TupleValue(scanned), options, span, call)

@@ -18,7 +18,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Obligation, Raises, Step, named
+from jaxaudit.rules.base import Obligation, Step, named
 from jaxaudit.rules.trees import array_for_container, describe, difference
 from jaxaudit.spans import Span
 
@@ -36,7 +36,6 @@ def other_structure(op: Op, flow: Flow) -> Obligation | None:
             op.span,
             message=f"the carry changes its structure: {found}",
             current=f"`{op.name}` is started with one structure, and the body hands on another: this raises",
-            raises=Raises.TRACING,
             expected="the body hands on what it was given, part by part",
             steps=(Step(op.regions[-1].span, "this body hands on another structure"),),
             suggestion="return the carry first, with all its parts in their order",
@@ -85,7 +84,6 @@ def other_branch(op: Op, shapes: Shapes) -> Obligation | None:
                 op.span,
                 message=f"the branches give different structures: {found}",
                 current="JAX raises an exception: all branches must give the same structure",
-                raises=Raises.TRACING,
                 expected="every branch gives the same containers, part by part",
                 suggestion="return the same structure from every branch",
                 cause=op.results,
@@ -155,7 +153,6 @@ def type_change(leaf: CarriedLeaf, message: str, expected: str, suggestion: str)
         leaf.op.span,
         message=message,
         current=f"JAX refuses this loop: the carry must keep its type, and {leaf.name} does not",
-        raises=Raises.TRACING,
         expected=expected,
         steps=(
             *(Step(span, f"what {leaf.name} starts as is made here") for span in leaf.made),
