@@ -49,6 +49,14 @@ class Tree:
         for child in self.children:
             yield from child.values()
 
+    def leaves(self) -> dict[tuple[str, ...], Value]:
+        """Return every value that it holds by the keys and positions that lead to it."""
+        found: dict[tuple[str, ...], Value] = {} if self.value is None else {(): self.value}
+        for at, child in enumerate(self.children):
+            key = self.keys[at] if at < len(self.keys) else str(at)
+            found |= {(key, *path): value for path, value in child.leaves().items()}
+        return found
+
     def aligned(self, other: Tree) -> Iterator[tuple[str, Tree, Tree]]:
         """Return what two trees of one kind hold at the same place, with its key or position."""
         for at, child in enumerate(self.children):

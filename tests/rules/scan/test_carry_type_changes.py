@@ -1,7 +1,7 @@
 """What `carry-type-changes` finds in programs, and what it leaves alone."""
 
 import pytest
-from rules.programs import marked, said
+from rules.programs import HEADER, audited, marked, said
 
 PROGRAMS = {
     "new parameters have the shapes of the old ones": """
@@ -26,3 +26,38 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_findings_are_the_marked_ones(program: str) -> None:
     assert said(program) == marked(program)
+
+
+def shown(program: str) -> list[str]:
+    """Return the lines that the steps of the only finding point to."""
+    (found,) = audited(program).issues
+    start = HEADER.count("\n")
+    return [program.splitlines()[step.line - start - 1].strip() for step in found.why]
+
+
+def test_the_steps_show_where_the_type_changes() -> None:
+    program = """
+        def count(seen, arm):
+            return seen + jax.nn.one_hot(arm, 5)
+
+        def play(arms):
+            start = jnp.zeros(5, jnp.int32)
+            def body(seen, arm):
+                return count(seen, arm), None
+            return jax.lax.scan(body, start, arms)
+        play(jnp.arange(5))
+        """
+    assert "return seen + jax.nn.one_hot(arm, 5)" in shown(program)
+
+
+def test_the_steps_show_the_part_that_only_the_body_has() -> None:
+    program = """
+        def step(state, key):
+            state = dict(state, x=state["x"] + jax.random.normal(key))
+            state["norm"] = jnp.abs(state["x"])
+            return state, None
+
+        def chain(keys):
+            return jax.lax.scan(step, {"x": jnp.zeros(())}, keys)
+        """
+    assert 'state["norm"] = jnp.abs(state["x"])' in shown(program)

@@ -13,6 +13,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, by_hand, made_as, own_results
+from jaxaudit.rules.gradients._shared.phrases import taken_at
 from jaxaudit.rules.gradients._shared.updates import updates_in
 from jaxaudit.spans import Span
 
@@ -189,7 +190,7 @@ def _refused(span: Span, message: str, why: str, suggestion: str, op: Op) -> Obl
         current=f"JAX raises TypeError: {why}",
         raises=Raises.TRACING,
         expected="the result of the function and `has_aux` agree",
-        steps=(Step(op.regions[0].span, "the function is here"),),
+        steps=(*taken_at(op), Step(op.regions[0].span, "the function is here")),
         suggestion=suggestion,
     )
 
@@ -258,7 +259,7 @@ def _not_gradients(span: Span, op: Op, taken: str) -> Obligation:
         message=f"{taken} is used as the gradients",
         current="the optimizer is given something else than the gradients of the parameters",
         expected=f"`{_unpacking(op)} = {name}(...)(...)`, and only the gradients are handed on",
-        steps=(Step(op.span, "the gradient is taken here"),),
+        steps=(*taken_at(op), Step(op.span, "the gradient is taken here")),
         suggestion=f"unpack the result as `{_unpacking(op)}`",
     )
 

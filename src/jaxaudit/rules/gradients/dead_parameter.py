@@ -11,7 +11,15 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.phrases import function_of, is_source, is_undecided, judged, names, unknown_reason
+from jaxaudit.rules.gradients._shared.phrases import (
+    function_of,
+    is_source,
+    is_undecided,
+    judged,
+    names,
+    taken_at,
+    unknown_reason,
+)
 from jaxaudit.rules.gradients._shared.readers import inner_path, is_read, is_read_elsewhere
 
 _NET = """
@@ -180,7 +188,7 @@ def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow)
         message=f"{names(leaves)} {'do' if len(leaves) > 1 else 'does'} not reach the loss: the gradient is zero",
         current=f"what {function_of(gradient)} gives does not depend on it, so nothing is learned there",
         expected="every parameter that is trained takes part in the loss",
-        steps=(Step(gradient.op.regions[0].span, f"{function_of(gradient)} is here"),),
+        steps=(*taken_at(gradient.op), Step(gradient.op.regions[0].span, f"{function_of(gradient)} is here")),
         suggestion="use the parameter, or take it out of what is differentiated",
     )
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.gradients._shared.phrases import taken_at
 
 
 class NonScalarGrad(Rule):
@@ -109,7 +110,7 @@ def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
         message=f"the gradient is taken of `{name}`, which gives an array of shape {shape_text(dims)}",
         current="JAX raises TypeError: gradients are defined for functions that give one number",
         expected="the function gives one number, such as the mean over the batch",
-        steps=(Step(loss.span, f"this has shape {shape_text(dims)}"),),
+        steps=(*taken_at(op), Step(loss.span, f"this has shape {shape_text(dims)}")),
         suggestion="reduce the result with `jnp.mean(...)`, or use `jax.jacrev` if every entry's gradient is meant",
         way=() if context is None else context.way,
     )

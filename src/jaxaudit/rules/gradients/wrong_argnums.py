@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.trees import split_path
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import applied, behind, origins, own_results
+from jaxaudit.rules.gradients._shared.optimizers import applied, behind, in_turns, origins, own_results
+from jaxaudit.rules.gradients._shared.phrases import taken_at
 from jaxaudit.rules.gradients._shared.updates import updates_in
 
 _STEP = """
@@ -193,6 +195,7 @@ def _refused(op: Op, message: str, why: str) -> Obligation:
         current=f"JAX raises an exception: {why}",
         raises=Raises.TRACING,
         expected="`argnums` names the parameters",
+        steps=taken_at(op),
         suggestion="pass the position of the parameters as `argnums`, or put them first",
     )
 
@@ -218,6 +221,18 @@ def _uses(program: Program, flow: Flow) -> _Uses:
                 found.own.add(op)
             elif changed & rest:
                 found.crossed[op] = call.op
+    for loop, call in in_turns(program, flow):
+        carried = [start for start, _, _ in loop.carried]
+        for op, position in behind(flow, call.gradients):
+            if position < own_results(op) or op.differentiated is None:
+                continue
+            mine = [op.operands[at] for at in op.differentiated]
+            own, rest = origins(flow, tuple(mine), in_turn=True), origins(flow, op.operands, in_turn=True)
+            if call.params in own:
+                found.own.add(op)
+            # In mechanics each of two moves along the gradient of the other one.
+            elif call.params in rest and not any(depends(flow, one, carried) for one in mine):
+                found.crossed[op] = call.op
     return found
 
 
@@ -239,6 +254,6 @@ def _applied_elsewhere(op: Op, call: Op) -> Obligation:
         message=f"the gradient is taken with respect to {_chosen(op)}, and applied to another argument",
         current="the parameters are changed along the gradient of something else",
         expected="the gradient is that of the parameters it is applied to",
-        steps=(Step(call.span, "the gradient is applied here"),),
+        steps=(*taken_at(op), Step(call.span, "the gradient is applied here")),
         suggestion="pass the position of the parameters as `argnums`",
     )

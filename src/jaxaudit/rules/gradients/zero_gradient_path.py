@@ -8,7 +8,15 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Subject, proved, unknown
-from jaxaudit.rules.gradients._shared.phrases import deed, function_of, is_undecided, judged, names, unknown_reason
+from jaxaudit.rules.gradients._shared.phrases import (
+    deed,
+    function_of,
+    is_undecided,
+    judged,
+    names,
+    taken_at,
+    unknown_reason,
+)
 from jaxaudit.spans import Span
 
 _FIT = """
@@ -149,7 +157,7 @@ def _finding(gradient: Gradient, node: Node, leaves: list[Leaf]) -> Obligation:
         message=f"{names(leaves)} reach{'' if many else 'es'} the loss only through {deed(node)}: the gradient is zero",
         current=f"{deed(node)} moves in steps: its derivative is zero, and nothing is learned through it",
         expected="a way from the parameter to the loss that has a derivative",
-        steps=(Step(gradient.op.span, f"{function_of(gradient)} is differentiated here"),),
+        steps=(*taken_at(gradient.op), Step(gradient.op.span, f"{function_of(gradient)} is differentiated here")),
         suggestion="interpolate, use a soft version (`softmax`, `sigmoid`), or a straight-through estimator",
         subject=Subject(about="no gradient"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,8 +12,9 @@ from jaxaudit.analyses.queries import last, walk
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step, unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.interfaces import given_as, inside_of
-from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.functions import SCALINGS, SUMS_OF_TWO
+from jaxaudit.ir.interfaces import Loop, given_as, inside_of
+from jaxaudit.ir.ops import BODIES, LOOPS
 from jaxaudit.libraries.lookup import playing
 
 APPLIES = playing("optimizer.apply")
@@ -49,6 +50,35 @@ def by_hand(program: Program, flow: Flow) -> Iterator[Applied]:
         if scaled is not None and scaled.function == "multiply":
             params, *gradients = (tuple(_outside(flow, one)) for one in (op.operands[0], *scaled.operands))
             yield Applied(op, tuple(chain(*gradients)), params)
+
+
+def in_turns(program: Program, flow: Flow) -> Iterator[tuple[Loop, Applied]]:
+    """Return every part of a carry that a turn of a loop adds a gradient to: `p - rate * g`, `p + rate * g + noise`."""
+    for op in program.named(*sorted(LOOPS)):
+        loop = Loop(op)
+        for (start, _, _), end in zip(loop.carried, loop.body.results if op.regions else (), strict=False):
+            terms = _parts_of(flow, (end,), SUMS_OF_TWO)
+            if start in terms:
+                yield loop, Applied(op, tuple(_parts_of(flow, terms - {start}, SCALINGS)), start)
+
+
+def _parts_of(flow: Flow, values: Iterable[Value], functions: frozenset[str]) -> set[Value]:
+    """Return what values consist of in this turn, as sums or products, also of a function mapped over trees."""
+
+    def operands(value: Value) -> Iterable[Value]:
+        op = flow.maker(value)
+        if op is not None and op.name == "tree.map" and op.regions:
+            return op.regions[0].results
+        return op.operands if op is not None and op.name == "array.map" and op.function in functions else ()
+
+    def parts(value: Value) -> list[Value]:
+        return [_same(flow, leaf) for one in operands(value) for leaf in _outside(flow, one)]
+
+    return {one for one in walk([_same(flow, one) for one in values], parts) if not operands(one)}
+
+
+def _same(flow: Flow, value: Value) -> Value:
+    return origin(flow, value, {}, in_turn=True).value
 
 
 def _outside(flow: Flow, value: Value) -> Iterator[Value]:

@@ -9,6 +9,7 @@ from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
 from jaxaudit.ir import Op
 from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.trees import split_path
+from jaxaudit.rules.base import Step
 
 _SHOWN = 3
 
@@ -35,6 +36,12 @@ def names(leaves: Sequence[Leaf]) -> str:
     shown = ", ".join(f"`{leaf.name}`" for leaf in leaves[:_SHOWN])
     rest = len(leaves) - _SHOWN
     return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def taken_at(op: Op) -> tuple[Step, ...]:
+    """Return the step that shows where a derivative is made, if it is called elsewhere."""
+    made = op.wrapped
+    return () if made is None or made.line in (0, op.span.line) else (Step(made, "the derivative is made here"),)
 
 
 def function_of(gradient: Gradient) -> str:

@@ -10,9 +10,10 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.types import keeps_type
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import depends, last
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import Match, compare
+from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
@@ -37,11 +38,21 @@ def other_structure(op: Op, flow: Flow) -> Obligation | None:
             message=f"the carry changes its structure: {found}",
             current=f"`{op.name}` is started with one structure, and the body hands on another: this raises",
             expected="the body hands on what it was given, part by part",
-            steps=(Step(op.regions[-1].span, "this body hands on another structure"),),
+            steps=(Step(op.regions[-1].span, "this body hands on another structure"), *_odd_parts(start, end, flow)),
             suggestion="return the carry first, with all its parts in their order",
             cause=op.results,
         )
     )
+
+
+def _odd_parts(start: Tree, end: Tree, flow: Flow) -> Iterator[Step]:
+    """Return where the first part is made that only one of the two trees has."""
+    before, after = start.leaves(), end.leaves()
+    sides = ((before, after, "the loop starts with this"), (after, before, "the body hands this on"))
+    for own, other, words in sides:
+        made = (origin(flow, value, {}).op for path, value in own.items() if path not in other)
+        if (op := next((op for op in made if op is not None), None)) is not None:
+            yield Step(op.span, f"{words}, and nothing in its place on the other side")
 
 
 def _array_in_or_out(op: Op, start: Tree, end: Tree, flow: Flow) -> str:
@@ -118,6 +129,8 @@ class CarriedLeaf:
     """Whether what the body hands on is made from what it was given; asked only where the types differ."""
     made: tuple[Span, ...] = ()
     """Where the value is made that the loop starts with; asked only where the types differ."""
+    changed: tuple[Span, ...] = ()
+    """Where the body makes the first value of the other type; asked only where the types differ."""
 
     @property
     def name(self) -> str:
@@ -131,10 +144,10 @@ def carried_leaves(facts: Facts) -> Iterator[tuple[Op, list[CarriedLeaf]]]:
     for op in facts.program.named(*sorted(CARRYING)):
         if op.regions:
             contexts = shapes.contexts(op) or (Context(op, {}),)
-            yield op, [leaf for context in contexts for leaf in _leaves(Loop(op), context, flow)]
+            yield op, [leaf for context in contexts for leaf in _leaves(Loop(op), context, shapes, flow)]
 
 
-def _leaves(loop: Loop, context: Context, flow: Flow) -> Iterator[CarriedLeaf]:
+def _leaves(loop: Loop, context: Context, shapes: Shapes, flow: Flow) -> Iterator[CarriedLeaf]:
     for (start, first, _), end in zip(loop.carried, loop.body.results, strict=False):
         match = compare(context.of(start), context.of(end), yielding=False)
         if match.fit is Fit.OPEN and keeps_type(flow, end, start):
@@ -144,7 +157,22 @@ def _leaves(loop: Loop, context: Context, flow: Flow) -> Iterator[CarriedLeaf]:
             continue
         maker = origin(flow, first, {}).op
         made = () if maker is None or maker.span == start.span else (maker.span,)
-        yield CarriedLeaf(loop.op, start, end, match, depends(flow, end, (start,)), made)
+        changed = _first_of_type(end, start, context.of(start), shapes, flow)
+        yield CarriedLeaf(loop.op, start, end, match, depends(flow, end, (start,)), made, changed)
+
+
+def _first_of_type(end: Value, start: Value, kind: ShapeFact, shapes: Shapes, flow: Flow) -> tuple[Span, ...]:
+    """Return where the value that a body hands on stops to have the type that it was given."""
+
+    def before(value: Value) -> Value | None:
+        op = origin(flow, value, {}).op
+        given = [one for one in (op.operands if op is not None else ()) if depends(flow, one, (start,))]
+        fits = [compare(kind, shapes.of(one), yielding=False).fit for one in given]
+        # Where one operand still has the type, this op is the one that changes it.
+        return given[fits.index(Fit.CLASHES)] if Fit.CLASHES in fits and Fit.FITS not in fits else None
+
+    op = origin(flow, last(end, before), {}).op
+    return () if op is None or op.span == end.span else (op.span,)
 
 
 def type_change(leaf: CarriedLeaf, message: str, expected: str, suggestion: str) -> Obligation:
@@ -157,6 +185,7 @@ def type_change(leaf: CarriedLeaf, message: str, expected: str, suggestion: str)
         steps=(
             *(Step(span, f"what {leaf.name} starts as is made here") for span in leaf.made),
             Step(leaf.start.span, f"{leaf.name} goes in as {leaf.match.first}"),
+            *(Step(span, f"the body makes it {leaf.match.second} here") for span in leaf.changed),
             Step(leaf.end.span, f"and is handed on as {leaf.match.second}"),
         ),
         suggestion=suggestion,
