@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.values.frames import Env
 from jaxaudit.frontends.source.values.heap import Box, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.questions import asked_about
-from jaxaudit.frontends.source.values.structure import materialise, merge, merge_boxes, options, same
+from jaxaudit.frontends.source.values.structure import leaves, materialise, merge, merge_boxes, options, same
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
@@ -78,6 +78,39 @@ def run_arms(
     attrs = {"construct": construct}
     it.emit("py.branch", span, attrs=attrs, operands=operands, results=tuple(merger.made), regions=regions)
     return Exit.FALL if falling else weakest(outcome.exit for outcome in outcomes)
+
+
+def run_aside(it: Interpreter, run: Callable[[], Exit], span: Span) -> None:
+    """Interpret what the options of this run leave out, for its own sake: nothing of it reaches what comes after.
+
+    Other options may have to be set along with the one that chooses it, so what would raise here is not for sure.
+    """
+    frame, before, reads = it.frame, it.frame.env, it.reads()
+    collected = [frame.returns, frame.yields, frame.left]
+    collected += [kept for one in frame.loops[-1:] for kept in (one.breaks, one.continues, one.left)]
+    counts = [len(one) for one in collected]
+
+    def handing_on() -> Exit:
+        leaving = run()
+        bound = [value for name, value in it.frame.env.items() if before.get(name) is not value]
+        changed = [Ref(id_) for id_ in it.heap.changes()]
+        operands = tuple(dict.fromkeys(leaf for value in (*bound, *changed) for leaf in leaves(it, value)))
+        if leaving is Exit.FALL:
+            it.emit("py.return", span, operands=operands, results=0)
+        return leaving
+
+    frame.guarded += 1
+    stays = _run(it, Arm("else", lambda: Exit.FALL), before, reads, span)
+    leaves_out = _run(it, Arm("then", handing_on), before, reads, span)
+    frame.guarded -= 1
+    for one, count in zip(collected, counts, strict=True):
+        del one[count:]
+    it.builder.close(stays.region, (), Exit.FALL)
+    it.builder.close(leaves_out.region, (), Exit.RETURN if leaves_out.exit is Exit.FALL else leaves_out.exit)
+    frame.env = before
+    it.restore(reads)
+    regions = (stays.region, leaves_out.region)
+    it.emit("py.branch", span, attrs={"construct": "option"}, operands=(), results=0, regions=regions)
 
 
 def _note_left(it: Interpreter, outcomes: Iterable[_Outcome]) -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from jaxaudit.frontends.source.interpret.assign import assign
-from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
+from jaxaudit.frontends.source.interpret.branches import Arm, run_arms, run_aside
 from jaxaudit.frontends.source.interpret.imports import is_there
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import walk
@@ -47,7 +47,13 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
         return it.execute(node.orelse)
     known = truth(it, condition)
     if known is not None:
-        return it.execute(node.body if known else node.orelse)
+        taken, other = (node.body, node.orelse) if known else (node.orelse, node.body)
+        it.taken.update(taken[:1])
+        if other and other[0] not in it.taken and is_choice(it, node.test):
+            it.taken.add(other[0])
+            run_aside(it, _block(it, other), it.span(node))
+        return it.execute(taken)
+    it.taken.update((*node.body[:1], *node.orelse[:1]))
     span = it.span(node.test)
     asked = materialise(it, condition, span)
     it.emit("py.test", span, {"value": asked}, {"construct": "if"}, results=0)
@@ -59,6 +65,32 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
         Arm("else", _block(it, node.orelse), narrowed(it, node.test, holds=False)),
     ]
     return run_arms(it, arms, it.span(node), "if", asked, node.test)
+
+
+def is_choice(it: Interpreter, test: ast.expr) -> bool:
+    """Whether a condition is about switches and words alone, which somebody wrote down and may write otherwise."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return is_choice(it, inner)
+        case ast.BoolOp(values=parts):
+            return all(is_choice(it, part) for part in parts)
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()], comparators=[right]):
+            return _is_word(it, left) and _is_word(it, right)
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            return _is_word(it, test)
+    return False
+
+
+def _is_word(it: Interpreter, node: ast.expr) -> bool:
+    match node:
+        case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
+            return all(_is_word(it, item) for item in items)
+        case ast.Name(id="__name__"):
+            return False
+        case ast.Constant() | ast.Name() | ast.Attribute() | ast.Subscript():
+            value = it.evaluate(node)
+            return isinstance(value, Const) and isinstance(value.value, bool | str)
+    return False
 
 
 def _without_jit(it: Interpreter, node: ast.If) -> Callable[[], Exit]:
