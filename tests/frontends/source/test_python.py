@@ -70,7 +70,7 @@ def test_an_assignment_in_both_branches_merges() -> None:
 
 
 def test_a_known_condition_takes_one_branch() -> None:
-    assert ops("FLAG = False\ndef f(a):\n    if FLAG:\n        print(a)\n    return a\nf(1)", "py.print") == []
+    assert ops("LEVEL = 0\ndef f(a):\n    if LEVEL:\n        print(a)\n    return a\nf(1)", "py.print") == []
 
 
 def test_early_returns_join() -> None:

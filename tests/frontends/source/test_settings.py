@@ -51,3 +51,18 @@ def test_what_stands_behind_a_switch_is_read(code: str) -> None:
 def test_an_option_that_is_computed_from_others_is_known() -> None:
     code = _PARSER + 'p.add_argument("--n", default=4)\ns = p.parse_args()\ns.w = s.n - 1\n' + _END
     assert shapes(_START + code) == ["4 3"]
+
+
+_CONFIG = "import ml_collections\nc = ml_collections.ConfigDict()\nc.model = dict(n=4)\nc.model.w = 3\nc['k'] = {}\ns = c.model\n"
+
+
+def test_a_dict_in_a_configuration_is_one_itself() -> None:
+    assert shapes(_START + _CONFIG + _END) == ["4 3"]
+
+
+def test_what_a_configuration_is_updated_with_is_open() -> None:
+    assert shapes(_START + _CONFIG + "s.update(given)\n" + _END) != ["4 3"]
+
+
+def test_an_entry_that_a_configuration_lacks_is_the_default() -> None:
+    assert shapes(_START + _CONFIG + "result = jnp.ones((s.get('n', 9), s.get('u', 3)))") == ["4 3"]

@@ -108,6 +108,8 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     if name in box.attrs:
         note_captured(it, base, "attr", name, span, box.attrs[name])
         return box.attrs[name]
+    if settings.is_namespace(box.cls) and box.value is None:
+        return Attribute(base, name)
     member = find_in_class(box.cls, name)
     if isinstance(member, FunctionValue):
         # The default of a field is set on the instance, where Python binds nothing; a property is none.
@@ -286,6 +288,7 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
     named(value, name)
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
         attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
+        value = settings.stored(it, box.cls, value, span)
         if isinstance(value, Ref):
             attrs["stored_object"] = value.id
         it.heap[base] = replace(box, attrs={**box.attrs, name: value})

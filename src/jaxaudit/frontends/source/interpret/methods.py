@@ -14,6 +14,7 @@ from jaxaudit.frontends.source.interpret import (
     expressions,
     library,
     likeness,
+    settings,
     subscripts,
 )
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -260,7 +261,8 @@ def _object_method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: 
     value = box.attrs.get(name)
     if value is not None and not isinstance(value, Attribute):
         return it.call(value, given, span)
-    return _unknown(it, ref, name, given, span)
+    made = settings.method(it, ref, box, name, given, span) if settings.is_namespace(box.cls) else None
+    return _unknown(it, ref, name, given, span) if made is None else made
 
 
 def _newer(it: Interpreter, box: ObjectBox, row: Row, given: Arguments, made: Abstract, span: Span) -> Abstract:

@@ -13,11 +13,12 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import ClassValue, Library
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.spans import Span
 
 _OPEN = "the user may set it"
 _NAMESPACE = "types.SimpleNamespace"
+_CONFIG = "ml_collections.ConfigDict"
 _PARSER = "argparse.ArgumentParser"
 _FLAGS = "absl.flags.FLAGS"
 _CONVERSIONS: Mapping[str, Callable[[str], object]] = {"builtins.int": int, "builtins.float": float}
@@ -25,7 +26,23 @@ _CONVERSIONS: Mapping[str, Callable[[str], object]] = {"builtins.int": int, "bui
 
 def is_namespace(cls: ClassValue) -> bool:
     """Whether a class stands for objects that are nothing but names with values."""
-    return cls.node is None and cls.bases == (Library(_NAMESPACE),)
+    return cls.node is None and cls.bases in ((Library(_NAMESPACE),), (Library(_CONFIG),))
+
+
+def stored(it: Interpreter, cls: ClassValue, value: Abstract, span: Span) -> Abstract:
+    """Return what an object holds of a value that is assigned to it: a dict in a configuration becomes one."""
+    return _nested(it, value, span) if is_namespace(cls) and cls.bases == (Library(_CONFIG),) else value
+
+
+def method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: Arguments, span: Span) -> Abstract | None:
+    """Call a method of an object that is nothing but names with values; None where it is not known."""
+    entry = given.get(0, "key")
+    if name == "get" and isinstance(entry, Const) and (entry.value in box.attrs or box.value is None):
+        return box.attrs.get(str(entry.value)) or given.get(1, "default") or NONE
+    if given.all():
+        # `update` and its kin: any name may have another value now.
+        it.heap[ref] = ObjectBox(box.cls, {}, it.unknown(f"what .{name}() does is not known", span).value)
+    return None
 
 
 def flag(it: Interpreter, name: str, span: Span) -> Abstract | None:
@@ -34,8 +51,8 @@ def flag(it: Interpreter, name: str, span: Span) -> Abstract | None:
     return it.flags.get(last) or it.unknown(_OPEN, span, last) if first == _FLAGS else None
 
 
-def _namespace(it: Interpreter, entries: Mapping[str, Abstract]) -> Ref:
-    cls = ClassValue(None, "SimpleNamespace", it.frame, (Library(_NAMESPACE),))
+def _namespace(it: Interpreter, entries: Mapping[str, Abstract], kind: str = _NAMESPACE) -> Ref:
+    cls = ClassValue(None, kind.rpartition(".")[2], it.frame, (Library(kind),))
     return it.heap.new(ObjectBox(cls, dict(entries)))
 
 
@@ -50,7 +67,7 @@ def _config(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if given.stars is not None or (given.positional and (not isinstance(first, DictBox) or first.rest is not None)):
         return None
     entries = {**(first.entries if isinstance(first, DictBox) else {}), **given.keywords}
-    return _namespace(it, {str(name): _nested(it, value, span) for name, value in entries.items()})
+    return _namespace(it, {str(name): _nested(it, value, span) for name, value in entries.items()}, _CONFIG)
 
 
 def _nested(it: Interpreter, value: Abstract, span: Span) -> Abstract:
@@ -162,7 +179,7 @@ def _options(it: Interpreter, box: ObjectBox, span: Span) -> Iterator[tuple[str,
         yield name, _with_options(it, value, span) if kept else it.unknown(_OPEN, span, name)
 
 
-_CONFIGS = """ml_collections.ConfigDict ml_collections.FrozenConfigDict ml_collections.config_dict.ConfigDict
+_CONFIGS = """ml_collections.FrozenConfigDict ml_collections.config_dict.ConfigDict
     ml_collections.config_dict.FrozenConfigDict omegaconf.OmegaConf.create omegaconf.DictConfig easydict.EasyDict
     munch.Munch addict.Dict""".split()
 _COMMAND_LINES = "tyro.cli simple_parsing.parse pyrallis.parse draccus.parse".split()
@@ -172,7 +189,7 @@ _DEFINITIONS = [
 
 HANDLERS: dict[str, Callable[[Interpreter, Arguments, Span], Abstract | None]] = {
     **dict.fromkeys((_NAMESPACE, "argparse.Namespace"), _named),
-    **dict.fromkeys(_CONFIGS, _config),
+    **dict.fromkeys((_CONFIG, *_CONFIGS), _config),
     **dict.fromkeys(_COMMAND_LINES, _command_line),
     **dict.fromkeys(_DEFINITIONS, _define),
     "builtins.vars": _vars,

@@ -202,6 +202,9 @@ def _write_box(it: Interpreter, base: Ref, index: Abstract, value: Abstract) -> 
             it.heap[base] = DictBox({**box.entries, index.value: value}, box.rest)
             return True
         return False
+    if isinstance(box, ObjectBox) and is_namespace(box.cls) and isinstance(index, Const):
+        it.heap[base] = replace(box, attrs={**box.attrs, str(index.value): value})
+        return True
     if isinstance(box, ListBox) and isinstance(index, Const) and isinstance(index.value, int):
         if -len(box.items) <= index.value < len(box.items):
             items = list(box.items)
