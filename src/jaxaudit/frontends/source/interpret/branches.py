@@ -85,7 +85,7 @@ def run_aside(it: Interpreter, run: Callable[[], Exit], span: Span) -> None:
 
     Other options may have to be set along with the one that chooses it, so what would raise here is not for sure.
     """
-    frame, before, reads = it.frame, it.frame.env, it.reads()
+    frame, before, reads, asked = it.frame, it.frame.env, it.reads(), it.frame.asked
     collected = [frame.returns, frame.yields, frame.left]
     collected += [kept for one in frame.loops[-1:] for kept in (one.breaks, one.continues, one.left)]
     counts = [len(one) for one in collected]
@@ -107,7 +107,7 @@ def run_aside(it: Interpreter, run: Callable[[], Exit], span: Span) -> None:
         del one[count:]
     it.builder.close(stays.region, (), Exit.FALL)
     it.builder.close(leaves_out.region, (), Exit.RETURN if leaves_out.exit is Exit.FALL else leaves_out.exit)
-    frame.env = before
+    frame.env, frame.asked = before, asked
     it.restore(reads)
     regions = (stays.region, leaves_out.region)
     it.emit("py.branch", span, attrs={"construct": "option"}, operands=(), results=0, regions=regions)
