@@ -167,6 +167,8 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
         # Somebody trains, and goes on with what was there before.
         return False if lost.handed_on and _trains(lost.made) else None
     made = lost.made
+    if _is_made_again(lost, flow):
+        return False
     # That something is called after the old value, `dt_2 = dt / 2`, is no proof that it succeeds it.
     told = lost.ground is not Ground.VARIABLE or bool(made.regions)
     computes_nothing_else = told and bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
@@ -175,8 +177,16 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
         return True
     if own_loop(flow, made) is None:
         return False
-    # A step that differentiates trains the same old parameters in each turn.
-    return _trains(made) or any(one.way is Way.CARRIED for one in lost.ways) or _stands_still(lost, flow)
+    # A step that differentiates trains the same old parameters in each turn; a name alone makes nothing a parameter.
+    trains = lost.ground is not Ground.VARIABLE and _trains(made)
+    return trains or any(one.way is Way.CARRIED for one in lost.ways) or _stands_still(lost, flow)
+
+
+def _is_made_again(lost: Lost, flow: Flow) -> bool:
+    """Whether the successor is made from the old value again, under the same name: that one may be the one in use."""
+    later, readers = {one.at for one in lost.ways}, (op for value in lost.old for op in flow.readers.get(value, ()))
+    again = [op for op in readers if op is not lost.made and op.span in later]
+    return any(made.name == lost.label for op in again for made in op.results)
 
 
 def _trains(made: Op) -> bool:
