@@ -4,6 +4,25 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what is caught is caught in functions that are called, too": """
+        class State(NamedTuple):
+            player: jax.Array
+            board: jax.Array
+
+        def nth(states, i):
+            return jax.tree.map(lambda x: x[i], states)
+
+        def draw(states):
+            try:
+                if len(states.player) == 1:
+                    states = nth(states, 0)
+            except TypeError:
+                pass
+            return states
+
+        def one():
+            return draw(State(jnp.float32(3.0), jnp.zeros(9)))
+        """,
     "what stands behind a test of the number of axes is for arrays that pass it": """
         def sums(blocks, rows):
             return jax.vmap(lambda block, row: jax.vmap(jnp.multiply)(block, row))(blocks, rows)

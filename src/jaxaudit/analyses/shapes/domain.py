@@ -59,7 +59,7 @@ class ShapesDomain:
         self._way: tuple[Op, ...] = ()
         """The calls whose bodies are being solved, outermost first."""
         self._doubted: list[Op] = []
-        """Ops whose regions are being solved though an open condition asks what they are given."""
+        """Ops whose regions are being solved though an open condition asks what they are given, or a `try` catches."""
         self.tested = {
             value for op in program.having(Op.operator) if op.operator == "isinstance" for value in op.operands
         }
@@ -115,7 +115,8 @@ class ShapesDomain:
         """Return the facts of a region's parameters."""
         if op.name == "py.call":
             self._way = (*self._way, op)
-        if self._is_asked(op, read) and op not in self._doubted:
+        # What the program catches it catches in functions that it calls, too.
+        if (op.guarded or self._is_asked(op, read)) and op not in self._doubted:
             self._doubted.append(op)
         made = regions.enter(op, region, self._naming(read), turn)
         bound = [self._bound(param, fact) for param, fact in zip(region.params, made, strict=True)]

@@ -52,7 +52,7 @@ _HISTORIES = _KEYS | {"too-few-subkeys"}
 _SLIPS = frozenset(
     """average-not-returned carry-out-of-step field-put-back forgetful-average float64-without-x64 impure-body
     integer-overflow loop-never-runs misplaced-stop-gradient stale-value swapped-arguments unchanged-carry
-    unused-mask""".split()
+    uneven-reset unused-mask""".split()
 )
 """Rules on what tests may do on purpose, to see what becomes of it."""
 _ABOVE, _BELOW = 2, 3

@@ -100,7 +100,8 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
             return _compare(it, callee.function, merged)
         case BoundMethod():
             compared = _fit(callee.function, given.prepended(callee.receiver), _other_method(it, callee))
-            return callee.function.name, compared
+            other = _for_others(it, callee.receiver) if compared.wrong else ""
+            return callee.function.name, Fit(open=other) if other else compared
         case FunctionValue():
             return callee.name, _fit(callee, given, _overridden(it, callee))
         case ClassValue():
@@ -155,7 +156,7 @@ def _other_method(it: Interpreter, method: BoundMethod) -> str:
     exact = box.cls if isinstance(box, ObjectBox) and box.value is None and not has_unknown_base(box.cls) else None
     if behind is None:
         if exact is not None and not is_abstract(function):
-            return _for_others(it, receiver)
+            return ""
         return _replaced(it, function) or _overridden(it, function)
     for cls in it.heirs.get(behind, ()) if exact is None else [exact]:
         if _found_behind(cls, behind, function.name) is not function:
