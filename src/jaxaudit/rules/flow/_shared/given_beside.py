@@ -110,8 +110,18 @@ def _succeeded(one: _Given, versions: Versions, flow: Flow) -> Iterator[tuple[Va
 
 
 def _describes(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bool:
-    """Whether a call says something of a state: what makes the newer one, or leads to it, is part of the step."""
-    return not any(depends(flow, new, one.call.results) for _, new in pairs)
+    """Whether a call says something of a state: what makes the newer one, leads to it or is given the step is not that.
+
+    `converged(y, updates)` beside `y + updates` gets the state before the step and the step itself.
+    """
+    return not any(depends(flow, new, one.call.results) or _gets_step(one, old, new, flow) for old, new in pairs)
+
+
+def _gets_step(one: _Given, old: Value, new: Value, flow: Flow) -> bool:
+    """Whether a call is given what the newer state is made of besides the old one, where that was computed of it."""
+    maker, inputs = flow.maker(new), _inputs(one.call, flow)
+    steps = (value for value in maker.operands if value is not old and value in inputs) if maker is not None else ()
+    return any(depends(flow, value, (old,)) for value in steps)
 
 
 def _reads(call: Op, record: Value, label: str) -> bool:
