@@ -21,7 +21,8 @@ class FlattenLosesField(Rule):
     ## What it does
     For classes with a flatten and an unflatten function it follows each field to the parameter of the constructor
     that gets it back, and from there to the attribute that keeps it, or to the attribute of a bare object that is set.
-    Each must come back where it was. Lists of data and meta fields must name every field.
+    Each must come back where it was, and as it was: a constructor that keeps `log(std)` must not be given that.
+    Lists of data and meta fields must name every field.
 
     ## Why is this bad?
     Every transformation rebuilds its arguments. A field that is left out returns to its default, and two fields in
@@ -53,6 +54,12 @@ class FlattenLosesField(Rule):
             "        return (self.mean, self.std, self.clip), None\n" + _TAIL,
             "complete",
         ),
+        Example(
+            _HEAD + "    def __init__(self, mean, std):\n        self.mean = jnp.asarray(mean)\n"
+            "        self.std = jnp.abs(std)\n\n    def tree_flatten(self):\n"
+            "        return (self.mean, self.std), None\n" + _TAIL,
+            "computing it twice changes nothing",
+        ),
     )
     invalid = (
         Example(
@@ -66,6 +73,12 @@ class FlattenLosesField(Rule):
             "        self.mean, self.std, self.clip = mean, std, clip\n\n    def tree_flatten(self):\n"
             "        return (self.std, self.mean, self.clip), None  #!\n" + _TAIL,
             "two fields change places",
+        ),
+        Example(
+            _HEAD + "    def __init__(self, mean, std):\n        self.mean, self.log_std = jnp.asarray(mean), 0.0\n"
+            "        scale = jnp.log(std)\n        self.log_std = scale\n\n    def tree_flatten(self):\n"
+            "        return (self.mean, self.log_std), None\n" + _TAIL.replace("(*children)", "(*children)  #!"),
+            "computed again at each rebuild",
         ),
     )
 

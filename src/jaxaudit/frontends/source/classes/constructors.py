@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.ir.functions import FLOATING, GROWING
 
 _NUMBERS = frozenset("float int bool complex".split())
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_REPEATABLE = (ast.BitAnd, ast.BitOr, ast.Mod)
 _BLOCKS = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.FunctionDef, ast.ClassDef, ast.Match)
 
 
@@ -32,6 +34,49 @@ def asked_values(
             # What comes after it may not run for tracers.
             return
         left -= {one.id for one in walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def changed_fields(init: ast.FunctionDef) -> Iterator[tuple[str, str, ast.expr]]:
+    """Return each name that a constructor changes before it keeps it, with the attribute and what is kept.
+
+    Only what is something else when it is done twice: an array stays what it is when it is made an array again.
+    """
+    receiver = init.args.args[0].arg if init.args.args else ""
+    local: dict[str, ast.expr] = {}
+    for node in init.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                local[name] = value
+            case (
+                ast.Assign(targets=[ast.Attribute(value=ast.Name(id=base), attr=attr)], value=value)
+                | ast.Expr(value=ast.Call(args=[ast.Name(id=base), ast.Constant(value=str() as attr), value]))
+            ) if base == receiver:
+                value = local.get(value.id, value) if isinstance(value, ast.Name) else value
+                yield from ((name, attr, value) for name in _moved_on(value, local, receiver))
+
+
+def _moved_on(node: ast.expr, local: dict[str, ast.expr], receiver: str) -> Iterator[str]:
+    """Return the parameters and own attributes that an expression computes something else of."""
+    match node:
+        case ast.Name(id=name) if name in local:
+            yield from _moved_on(local[name], {key: value for key, value in local.items() if key != name}, receiver)
+        case ast.BinOp(left=left, right=right, op=op) if not isinstance(op, _REPEATABLE):
+            yield from (name for side in (left, right) for name in _kept(side, receiver))
+        case ast.UnaryOp(op=ast.USub(), operand=inner) | ast.Attribute(value=inner, attr="T"):
+            yield from _kept(inner, receiver)
+        case ast.Call(func=ast.Attribute(attr=function), args=[inner, *_]):
+            found = _kept(inner, receiver) if function in FLOATING | GROWING else _moved_on(inner, local, receiver)
+            yield from found
+
+
+def _kept(node: ast.expr, receiver: str) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(value=ast.Name(id=base), attr=attr) if base == receiver:
+            yield attr
+        case ast.Call(func=ast.Attribute(), args=[inner, *_]) | ast.BinOp(left=inner, right=ast.Constant()):
+            yield from _kept(inner, receiver)
 
 
 def _is_compared(test: ast.expr, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from jaxaudit.frontends.source.classes.constructors import asked_values
+from jaxaudit.frontends.source.classes.constructors import asked_values, changed_fields
 from jaxaudit.frontends.source.classes.fields import own_flattening, rebuild_function, registrations
 from jaxaudit.frontends.source.classes.flattening import Flattening
 from jaxaudit.frontends.source.classes.registration import last_name
@@ -49,6 +49,11 @@ def round_trip(cls: ClassValue) -> RoundTrip | None:
     if unlisted is not None:
         return unlisted
     flattening, function = own_flattening(cls, cls), rebuild_function(node, tree)
+    if flattening is not None and function is None and (post := _method(node, "__post_init__")) is not None:
+        # What puts a dataclass together calls its constructor.
+        return _changed(
+            cls, ast.copy_location(ast.Name(post.name), post), {one: one for one in flattening.children.exact}
+        )
     if flattening is None or function is None:
         return None
     if isinstance(function, ast.FunctionDef) and (broken := _never_rebuilds(cls, function)) is not None:
@@ -106,6 +111,8 @@ def _constructed(
         if origin == CHILDREN and name in flattening.structure.exact:
             text = f"`{name}` of `{cls.name}` gets all children: JAX hands over the structure first, then the children"
             return _problem(call, text)
+    if (changed := _changed(cls, call, handed)) is not None:
+        return changed
     stored = tuple(stores.get(name, "") for name in params)
     form = flattening.children.form
     fits = form is not None and form.items is not None and form.items == stored[: len(form.items)]
@@ -120,6 +127,16 @@ def _constructed(
         _read(tree),
         asked=_asked(cls, frozenset(name for name, origin in handed.items() if origin in flattening.children.exact)),
     )
+
+
+def _changed(cls: ClassValue, where: ast.expr, handed: Mapping[str, str]) -> RoundTrip | None:
+    """Find a field that the constructor computes of the parameter which gets that very field back."""
+    init = None if cls.node is None else _method(cls.node, "__init__") or _method(cls.node, "__post_init__")
+    for name, attr, value in () if init is None else changed_fields(init):
+        if handed.get(name) == attr:
+            text = f"`{attr}` is computed again each time `{cls.name}` is rebuilt: `{attr} = {ast.unparse(value)}`"
+            return _problem(where, text)
+    return None
 
 
 def _asked(cls: ClassValue, params: frozenset[str]) -> tuple[tuple[str, str, ast.expr], ...]:
