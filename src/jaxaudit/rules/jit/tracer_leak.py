@@ -93,7 +93,7 @@ class TracerLeak(Rule):
             step_fn = lambda s: s + scaled(s)  #!
             found.update(loss=state.sum())  #!
             return step_fn(state)
-        return step
+        return step, lambda state: step_fn(state)
 
     ## a cache of tracers
     import functools

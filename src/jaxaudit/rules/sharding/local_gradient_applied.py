@@ -11,6 +11,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
+from jaxaudit.ir.interfaces import made_inside
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, made_as, own_results
 
@@ -113,6 +114,7 @@ def _followed(flow: Flow, call: Applied) -> _Step:
             yield made
         elif op is not None and op.name != "grad":
             yield from op.operands
+            yield from (inner for region in op.regions for inner in made_inside(op, region, value))
 
     makers = [op for value in walk(values_in(call.gradients), before) if (op := flow.maker(value)) is not None]
     derivatives = dict.fromkeys(op for op in makers if op.name == "grad")

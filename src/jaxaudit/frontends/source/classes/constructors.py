@@ -51,8 +51,8 @@ def changed_fields(init: ast.FunctionDef) -> Iterator[tuple[str, str, ast.expr]]
                 ast.Assign(targets=[ast.Attribute(value=ast.Name(id=base), attr=attr)], value=value)
                 | ast.Expr(value=ast.Call(args=[ast.Name(id=base), ast.Constant(value=str() as attr), value]))
             ) if base == receiver:
-                value = local.get(value.id, value) if isinstance(value, ast.Name) else value
-                yield from ((name, attr, value) for name in _moved_on(value, local, receiver))
+                kept = local.get(value.id, value) if isinstance(value, ast.Name) else value
+                yield from ((changed, attr, kept) for changed in _moved_on(kept, local, receiver))
 
 
 def _moved_on(node: ast.expr, local: dict[str, ast.expr], receiver: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.shape_notes import note_assignment
 from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.values.frames import is_own
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, named, sized
 from jaxaudit.frontends.source.values.structure import argument, materialise, rebuild
@@ -122,6 +123,8 @@ def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span, *, 
         while scope is not None and identifier not in scope.env:
             scope = scope.enclosing()
         attrs = {"name": identifier, "owner": scope.opened if scope is not None else 0, "augmented": augmented}
+        if scope is not None and scope.function is not None and frame.function is not None:
+            attrs["private"] = is_own(scope.function.node, frame.function.node, identifier)
         it.emit("py.store_nonlocal", span, {"value": _stored(it, value, span)}, attrs, results=0)
         if scope is not None:
             scope.env[identifier] = value

@@ -118,6 +118,15 @@ def is_private(frame: Frame, held: Abstract) -> bool:
     return False
 
 
+def is_own(outer: FunctionNode, inner: FunctionNode, name: str) -> bool:
+    """Whether an inner function writes a variable of an outer one first, and nobody but it reads it after that."""
+    mine = {id(one) for one in ast.walk(inner)}
+    uses = [one for one in ast.walk(outer) if isinstance(one, ast.Name) and one.id == name]
+    reads = [one for one in uses if isinstance(one.ctx, ast.Load)]
+    writes = [one.lineno for one in uses if id(one) in mine and not isinstance(one.ctx, ast.Load)]
+    return all(id(one) in mine and one.lineno > min(writes) for one in reads) if writes else False
+
+
 @lru_cache(maxsize=4096)
 def _written_only(node: FunctionNode) -> frozenset[str]:
     """Return the names that a function binds, and otherwise only sets items of, outside of functions inside it."""
