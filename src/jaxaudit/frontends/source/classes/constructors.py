@@ -52,7 +52,7 @@ def changed_fields(init: ast.FunctionDef) -> Iterator[tuple[str, str, ast.expr]]
                 | ast.Expr(value=ast.Call(args=[ast.Name(id=base), ast.Constant(value=str() as attr), value]))
             ) if base == receiver:
                 kept = local.get(value.id, value) if isinstance(value, ast.Name) else value
-                yield from ((changed, attr, kept) for changed in _moved_on(kept, local, receiver))
+                yield from ((changed, str(attr), kept) for changed in _moved_on(kept, local, receiver))
 
 
 def _moved_on(node: ast.expr, local: dict[str, ast.expr], receiver: str) -> Iterator[str]:
