@@ -38,6 +38,60 @@ PROGRAMS = {
         spike.defvjp(fwd, bwd)
         print(spike(jnp.ones(3)))
         """,
+    "a fixed point that is iterated until it stands": """
+        @jax.custom_jvp
+        def fixed_point(a, b):
+            def goes_on(state):
+                x, old = state
+                return jnp.abs(x - old) > 1e-6
+            def body(state):
+                x, _ = state
+                return jnp.cos(a * x) + b, x
+            return jax.lax.while_loop(goes_on, body, (b, b + 1.0))[0]
+
+        @fixed_point.defjvp
+        def rule(primals, tangents):
+            a, b = primals
+            da, db = tangents
+            x = fixed_point(a, b)
+            return x, (db - x * jnp.sin(a * x) * da) / (1.0 + a * jnp.sin(a * x))
+
+        def both(a, b):
+            return fixed_point(a, b) + fixed_point(a, 0.2)
+        jax.grad(both)(jnp.float32(0.5), jnp.float32(0.3))
+        """,
+    "the tangent of what a solver depends on is left out": """
+        @jax.custom_jvp
+        def solve(m, e):
+            def body(_, x):
+                return x - (x - e * jnp.sin(x) - m) / (1.0 - e * jnp.cos(x))
+            return jax.lax.fori_loop(0, 9, body, m)
+
+        @solve.defjvp
+        def rule(primals, tangents):
+            (m, e), (dm, _) = primals, tangents
+            x = solve(m, e)
+            return x, dm / (1.0 - e * jnp.cos(x))  #! wrong-custom-derivative
+        jax.grad(solve)(jnp.float32(0.5), jnp.float32(0.3))
+        """,
+    "a loop of Python's that finds a root": """
+        @jax.custom_vjp
+        def root(y):
+            x = y
+            for _ in range(8):
+                x = x - (x**3 + x - y) / (3 * x**2 + 1)
+            return x
+
+        def fwd(y):
+            x = root(y)
+            return x, x
+
+        def bwd(x, g):
+            return (g / (3 * x + 1),)  #! wrong-custom-derivative
+
+        root.defvjp(fwd, bwd)
+        jax.grad(root)(jnp.float32(0.5))
+        """,
 }
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, IDENTITIES, PRODUCTS
-from jaxaudit.ir.interfaces import inside_of
+from jaxaudit.ir.interfaces import Loop, inside_of
 from jaxaudit.ir.ops import BODIES, MOVING
 
 _ONE: Mapping[str, Callable[[float], float]] = {
@@ -54,7 +54,7 @@ _TWO: Mapping[str, Callable[[float, float], float]] = {
 _KEPT = ADDITIONS | AVERAGES | EXTREMES | PRODUCTS | {"logsumexp"}
 """Reductions that give one element back as it is."""
 _CREATED = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0}
-_MOST = 5_000
+_MOST = 20_000
 """How many values are computed before the rest is left open."""
 
 Given = Mapping[Value, float]
@@ -102,13 +102,10 @@ class Numbers:
             region, inner = next(iter(inside_of(op, op.results.index(value))), (None, None))
             if region is None or inner is None or len(region.params) != len(op.operands):
                 raise _OpenError
-            entered = dict(known)
-            entered.update((param, self._of(one, known)) for param, one in zip(region.params, op.operands, strict=True))
-            # The values of a body that several calls share differ from call to call.
-            for one in region.walk():
-                for made in one.results:
-                    entered.pop(made, None)
-            return self._of(inner, entered)
+            given = {param: self._of(one, known) for param, one in zip(region.params, op.operands, strict=True)}
+            return self._of(inner, _entered(region, known, given))
+        if (loop := Loop.of(op)) is not None:
+            return self._looped(loop, known)[op.results.index(value)]
         if op.name == "py.const":
             return self._read(op.constant if isinstance(op.constant, int | float) else None, known)
         if op.name in MOVING or op.name == "grad.stop" or (op.name == "array.reduce" and self._keeps(op)):
@@ -119,6 +116,29 @@ class Numbers:
             fill = _CREATED.get(function)
             return self._read(op.argument("fill_value") if fill is None else fill, known)
         return self._elementwise(op, known)
+
+    def _looped(self, loop: Loop, known: dict[Value, float]) -> list[float]:
+        """Return what a loop gives that only carries something, turn after turn."""
+        op, body, carried = loop.op, loop.body, loop.carried
+        if loop.elements or len(body.results) != len(carried) or (op.trips is None and op.name != "while"):
+            raise _OpenError
+        state, turn = [self._of(one.start, known) for one in carried], 0
+        while turn != op.trips and self._goes_on(loop, state, known):
+            given = dict(zip((one.param for one in carried), state, strict=True))
+            entered = _entered(body, known, given)
+            state, turn = [self._of(one, entered) for one in body.results], turn + 1
+            # A body that hands its carry on as it is would cost nothing.
+            self._left -= 1
+        return state
+
+    def _goes_on(self, loop: Loop, state: list[float], known: dict[Value, float]) -> bool:
+        if self._left < 0:
+            raise _OpenError
+        condition = loop.op.regions[0]
+        if not loop.is_condition(condition):
+            return True
+        given = dict(zip((one.param for one in loop.carried_in(condition)), state, strict=True))
+        return bool(self._of(condition.results[0], _entered(condition, known, given)))
 
     def _keeps(self, op: Op) -> bool:
         return op.function in _KEPT and not op.has("where") and not op.has("b")
@@ -139,3 +159,9 @@ class Numbers:
             first, second = op.arguments.values()
             return _TWO[function](self._read(first, known), self._read(second, known))
         raise _OpenError
+
+
+def _entered(region: Region, known: Mapping[Value, float], given: Mapping[Value, float]) -> dict[Value, float]:
+    """Return what is known at the start of a body: what it computed in another call or turn is not."""
+    made = {value for op in region.walk() for value in op.results}
+    return {value: number for value, number in known.items() if value not in made} | dict(given)

@@ -114,7 +114,8 @@ Followed = tuple[tuple[tuple[Value, ...] | None, ...] | None, dict[str, Any]]
 def _pushed(it: Interpreter, rule: FunctionValue, args: tuple[Abstract, ...], static: set[int], span: Span) -> Followed:
     """Give a rule a tangent for every argument, and return the tangents of what it gives."""
     moving = [one for at, one in enumerate(args) if at not in static]
-    tangents = [_linear(it, one, span) for one in moving]
+    # A number of Python's stands still.
+    tangents = [Const(0.0) if isinstance(one, Const) else _linear(it, one, span) for one in moving]
     fixed = [args[at] for at in sorted(static)]
     primals = (TupleValue(tuple(moving)), TupleValue(tuple(tangents)))
     left = known_items(it, it.call(rule, Arguments((*fixed, *primals)), span))
