@@ -92,6 +92,56 @@ PROGRAMS = {
         root.defvjp(fwd, bwd)
         jax.grad(root)(jnp.float32(0.5))
         """,
+    "the mask of a hard sign asks its output": """
+        @jax.custom_vjp
+        def binarize(x):
+            return jnp.where(x >= 0, 1.0, -1.0)
+
+        def fwd(x):
+            out = jnp.where(x >= 0, 1.0, -1.0)
+            return out, out
+
+        def bwd(saved, g):
+            return (g * (jnp.abs(saved) <= 1.0),)  #! wrong-custom-derivative
+
+        binarize.defvjp(fwd, bwd)
+        jax.grad(lambda w: binarize(w).sum())(jnp.linspace(-2.0, 2.0, 5))
+        """,
+    "the mask of a clipped value asks what was clipped": """
+        @jax.custom_vjp
+        def clip(x):
+            return jnp.clip(x, -1.0, 1.0)
+
+        def fwd(x):
+            y = clip(x)
+            return y, (y, x)
+
+        def bwd(saved, g):
+            y, x = saved
+            outside = jnp.logical_or(y < -1.0, y > 1.0)  #! wrong-custom-derivative
+            return (jnp.where(outside, 0.0, g),)
+
+        clip.defvjp(fwd, bwd)
+        jax.grad(lambda w: clip(w).sum())(jnp.linspace(-2.0, 2.0, 5))
+        """,
+    "the mask asks the argument": """
+        @jax.custom_vjp
+        def binarize(x):
+            return jnp.sign(x)
+
+        binarize.defvjp(lambda x: (binarize(x), x), lambda x, g: (g * (jnp.abs(x) <= 1.0),))
+
+        @jax.custom_vjp
+        def rectify(x):
+            return jnp.maximum(x, 0.0)
+
+        def fwd(x):
+            y = rectify(x)
+            return y, y
+
+        rectify.defvjp(fwd, lambda y, g: (jnp.where(y > 0, g, 0.0),))
+        jax.grad(lambda w: (binarize(w) + rectify(w)).sum())(jnp.linspace(-2.0, 2.0, 5))
+        """,
 }
 
 

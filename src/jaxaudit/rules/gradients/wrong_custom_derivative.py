@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import last, walk
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import compare
 from jaxaudit.analyses.shapes.result import Fit
@@ -16,6 +17,7 @@ from jaxaudit.ir.functions import FIXED
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import COMPUTED, UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict, proved, unknown
+from jaxaudit.rules.gradients._shared.idle_masks import idle_masks
 from jaxaudit.rules.gradients._shared.measured import Measured, Sample
 from jaxaudit.spans import Span
 
@@ -75,7 +77,7 @@ class WrongCustomDerivative(Rule):
     """
 
     summary = "The rule of `custom_vjp` or `custom_jvp` is not the derivative of its function."
-    needs = (Shapes,)
+    needs = (Shapes, Ranges)
 
     valid = (
         Example(_PROGRAM.format(returned="g * scale, jnp.sum(g * x, axis=0)"), "summed over the broadcast axis"),
@@ -161,6 +163,7 @@ class WrongCustomDerivative(Rule):
         for op in program.named("py.call"):
             if op.role == "derivative":
                 yield from _judge(op, facts)
+                yield from idle_masks(op, facts)
             elif op.role == "tangent":
                 yield from _pushed(op, facts)
 
