@@ -47,6 +47,8 @@ class Backward(Generic[Fact]):
     """In a later turn: whether all ops are looked at, because a shared body is solved for other results."""
     made: dict[int, frozenset[Value]] = field(default_factory=dict)
     """The values that are made in the regions of each op that a later turn came to."""
+    bodies: dict[int, Sequence[Value]] = field(default_factory=dict)
+    """The values that are made in each shared body that was solved more than once."""
 
     def read(self, value: Value) -> Fact:
         """Return the fact of a value after the op that is being looked at."""
@@ -106,6 +108,13 @@ class Backward(Generic[Fact]):
                 self.settled.update(op.results)
         if must:
             self.settled.update(region.params)
+
+    def made_by(self, region: Region) -> Sequence[Value]:
+        """Return the values that a shared body and the regions inside it make, or are given."""
+        made = self.bodies.get(id(region))
+        if made is None:
+            made = self.bodies[id(region)] = _made_in(region)
+        return made
 
     def made_in(self, op: Op) -> frozenset[Value]:
         """Return the values that are made in the regions of an op: some are read outside."""
@@ -174,7 +183,7 @@ class Backward(Generic[Fact]):
         known = self.memo.get(place)
         if known is None:
             if self.contexts.setdefault(id(region), 0):
-                self.forget(_made_in(region))
+                self.forget(self.made_by(region))
             self.contexts[id(region)] += 1
             outer, self.anew = self.anew, True
             self.run(region, place[1])

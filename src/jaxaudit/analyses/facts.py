@@ -17,6 +17,8 @@ from jaxaudit.ir import Program
 Found = TypeVar("Found")
 About = ParamSpec("About")
 
+_NOT_MADE = object()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
@@ -41,9 +43,10 @@ class Facts:
     def memo(self, make: Callable[Concatenate[Facts, About], Found], *about: About.args, **more: About.kwargs) -> Found:
         """Return what a function makes of these facts and something of theirs, computed when it is first asked for."""
         key = (make, *about)
-        if key not in self._kept:
-            self._kept[key] = make(self, *about, **more)
-        return cast("Found", self._kept[key])
+        found = self._kept.get(key, _NOT_MADE)
+        if found is _NOT_MADE:
+            found = self._kept[key] = make(self, *about, **more)
+        return cast("Found", found)
 
     def anew(self, program: Program, solved: dict[type, object]) -> Facts:
         """Return facts of a program with the same ops, of whose values other things are said."""

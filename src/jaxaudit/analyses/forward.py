@@ -217,21 +217,29 @@ class Forward(Generic[Fact]):
 
 def _reads(region: Region, values: set[Value]) -> bool:
     """Whether something in a region reads one of some values."""
-    return not values.isdisjoint(region.results) or any(
-        not values.isdisjoint(op.operands)
-        or (op.regions and any(_reads(inner, values) for inner in op.regions if not inner.shared))
-        for op in region.ops
-    )
+    for one in _with_inner(region):
+        if not values.isdisjoint(one.results):
+            return True
+        for op in one.ops:
+            if not values.isdisjoint(op.operands):
+                return True
+    return False
 
 
 def _made(region: Region) -> Iterator[tuple[Value, ...]]:
     """Return the values that are made in a region and in those inside it."""
-    yield region.params
-    for op in region.ops:
-        yield op.results
-        for inner in op.regions:
-            if not inner.shared:
-                yield from _made(inner)
+    for one in _with_inner(region):
+        yield one.params
+        for op in one.ops:
+            yield op.results
+
+
+def _with_inner(region: Region) -> Iterator[Region]:
+    """Return a region and those inside it, but for the closed bodies that several calls share."""
+    pending = [region]
+    for one in pending:
+        yield one
+        pending += [inner for op in one.ops if op.regions for inner in op.regions if not inner.shared]
 
 
 def solve_forward(program: Program, domain: Domain[Fact]) -> dict[Value, Fact]:

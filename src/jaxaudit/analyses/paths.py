@@ -35,6 +35,8 @@ class Places:
     """The region that each value is made in."""
     _visible: set[int] = field(default_factory=set)
     _exits: dict[int, Exit] = field(default_factory=dict)
+    _around: dict[int, frozenset[int]] = field(default_factory=dict)
+    """The regions around each region that somebody asked about, itself included."""
 
     @classmethod
     def of(cls, program: Program) -> Places:
@@ -113,12 +115,12 @@ class Places:
 
     def within(self, inner: Region | None, outer: Region) -> bool:
         """Whether a region is another one or stands somewhere inside it."""
-        while inner is not None:
-            if inner is outer:
-                return True
-            op = self.holder.get(id(inner))
-            inner = None if op is None else self.region_of[op]
-        return False
+        if inner is None or inner is outer:
+            return inner is not None
+        around = self._around.get(id(inner))
+        if around is None:
+            around = self._around[id(inner)] = frozenset(id(region) for region, _ in self.up(inner))
+        return id(outer) in around
 
     def comes_before(self, first: Op, second: Op) -> bool:
         """Whether one op stands before another where both have an ancestor in one region."""

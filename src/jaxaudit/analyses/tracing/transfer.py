@@ -30,6 +30,8 @@ def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
     """Return the fact of an argument: a value's own, or that of a constant or structure."""
     if isinstance(argument, Value):
         return read(argument)
+    if argument is None or isinstance(argument, str):
+        return STATIC
     if isinstance(argument, (bool, int, float, complex)):
         return NUMBER
     if isinstance(argument, Mapping):

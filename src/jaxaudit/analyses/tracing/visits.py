@@ -108,7 +108,8 @@ class Visits:
             return True
         if self._behind and not self._behind.isdisjoint((visit.op, *visit.stack)):
             return True
-        return any(op.name == "py.branch" and not self._switches.isdisjoint(op.operands) for op in visit.stack)
+        branches = [op for op in visit.stack if op.name == "py.branch"] if self._switches else ()
+        return any(not self._switches.isdisjoint(op.operands) for op in branches)
 
     def _is_stopped(self, visit: Visit) -> bool:
         stack = visit.stack

@@ -274,7 +274,8 @@ def _may_rest_on_words(facts: Facts, issues: Iterable[Obligation]) -> bool:
 def _roots_at(facts: Facts, violated: Iterable[Obligation]) -> Sequence[Region]:
     """Return the roots that run the lines of some violations, in order."""
     lines, places = _lines(one.span for one in violated), facts.places.region_of
-    found = roots_around(facts, {places[op] for op in facts.program.walk() if _meets(op.span, lines)})
+    there = (op for op in facts.program.walk() if op.span.path in lines)
+    found = roots_around(facts, {places[op] for op in there if _meets(op.span, lines)})
     return [root.region for root in facts.program.roots if root.region in found]
 
 

@@ -112,7 +112,8 @@ class UpdatesAsParameters(Rule):
         yield from (
             one for loop in loops for context in contexts(flow, loop.op) for one in _looped(flow, loop, context)
         )
-        yield from (one for loop in loops for one in _remade(flow, loop))
+        if any(plays(op.qualified, "optimizer.init") for op in program.calls()):
+            yield from (one for loop in loops for one in _remade(flow, loop))
         copies = dict.fromkeys((*program.calling(*_REPLACES), *program.named("py.replace")))
         yield from (one for op in copies for context in contexts(flow, op) for one in _replaced(flow, op, context))
         for op in program.calling(*APPLIES):

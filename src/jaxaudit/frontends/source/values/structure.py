@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import replace
 
@@ -36,54 +36,57 @@ from jaxaudit.spans import NOWHERE, Span
 LeafMap = Callable[[Leaf], Abstract]
 
 
-def leaves(it: Interpreter, value: Abstract, seen: set[int] | None = None) -> Iterator[Value]:
+def leaves(it: Interpreter, value: Abstract) -> list[Value]:
     """Return every IR value inside an abstract value, through containers and objects, each object once."""
+    found: list[Value] = []
+    _gather(it, value, set(), found)
+    return found
+
+
+def _gather(it: Interpreter, value: Abstract, seen: set[int], found: list[Value]) -> None:
+    parts: Iterable[Abstract] = ()
     match value:
         case Leaf():
-            yield value.value
+            found.append(value.value)
+        case Const():
+            pass
         case TupleValue() | Record():
-            for item in value.items:
-                yield from leaves(it, item, seen)
+            parts = value.items
         case Sequence():
-            yield from leaves(it, value.item, seen)
+            parts = (value.item,)
         case Ref():
-            seen = set() if seen is None else seen
             if value.id not in seen:
                 seen.add(value.id)
-                yield from _box_leaves(it, value, seen)
-        case BoundMethod():
-            yield from leaves(it, value.receiver, seen)
+                _gather_box(it, value, seen, found)
+        case BoundMethod() | Attribute():
+            parts = (value.receiver,)
         case PartialValue():
-            for item in (*value.args, *value.kwargs.values()):
-                yield from leaves(it, item, seen)
+            parts = (*value.args, *value.kwargs.values())
         case Transformed():
-            yield from leaves(it, value.function, seen)
-        case Attribute():
-            yield from leaves(it, value.receiver, seen)
+            parts = (value.function,)
         case Range():
-            for item in (value.start, value.stop, value.step):
-                yield from leaves(it, item, seen)
-        case _:
-            return
+            parts = (value.start, value.stop, value.step)
+    for part in parts:
+        _gather(it, part, seen, found)
 
 
-def _box_leaves(it: Interpreter, ref: Ref, seen: set[int]) -> Iterator[Value]:
+def _gather_box(it: Interpreter, ref: Ref, seen: set[int], found: list[Value]) -> None:
     match it.heap[ref]:
         case ListBox(items=items):
             for item in items:
-                yield from leaves(it, item, seen)
+                _gather(it, item, seen, found)
         case DictBox(entries=entries, rest=rest):
             for item in entries.values():
-                yield from leaves(it, item, seen)
+                _gather(it, item, seen, found)
             if rest is not None:
-                yield rest
+                found.append(rest)
         case ObjectBox(attrs=attrs, value=value):
             if value is not None:
-                yield value
+                found.append(value)
             for item in attrs.values():
-                yield from leaves(it, item, seen)
+                _gather(it, item, seen, found)
         case OpaqueBox(value=value):
-            yield value
+            found.append(value)
 
 
 def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = False, data: bool = False) -> Abstract:
@@ -142,7 +145,7 @@ def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: b
                 else rebuild(item, leaf, it, numbers=numbers and roles[key] == "data", data=data)
                 for key, item in attrs.items()
             }
-            return replace(box, attrs=inside, value=None if value is None else whole(value))
+            return ObjectBox(cls, inside, None if value is None else whole(value), box.changed)
         case OpaqueBox(value=value, kind=kind):
             return OpaqueBox(whole(value), kind)
 

@@ -49,7 +49,12 @@ class _Turn:
         self._flow = flow
         self._state = {param for param, _ in loop.successors}
         self._successors = loop.successors
-        self.choices = [op for op in loop.body.walk() if op.name == "array.select"]
+        self._body = loop.body
+
+    @cached_property
+    def choices(self) -> list[Op]:
+        """All that is chosen element by element in the turn."""
+        return [op for op in self._body.walk() if op.name == "array.select"]
 
     @cached_property
     def _made_of(self) -> list[tuple[Value, Value, set[Value]]]:

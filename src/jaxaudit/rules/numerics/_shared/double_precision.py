@@ -9,7 +9,8 @@ from jaxaudit.ir import Op
 @remembered
 def has_x64(facts: Facts) -> bool:
     """Whether a program anywhere turns 64-bit types on, or asks whether they are."""
-    return any(map(switches_x64, facts.program.walk()))
+    program = facts.program
+    return any(program.called("enable_x64")) or any(switches_x64(op) for op in program.walk() if op.arguments)
 
 
 def switches_x64(op: Op) -> bool:
