@@ -29,7 +29,8 @@ class Label:
     quotient or product of one with that name and scope; `vmap`, `scan`: this op made it by collecting what its body
     gave in every turn; `product`: a reshape made it of several; `picked`: it holds elements of such an axis; `rest`: a
     reshape with `-1` left it over; `taken`: in a trace, this op maps it away, and the code inside does not see it;
-    `devices`: there is one for each device; `piece`: a loop cuts it off a longer one, and the last may be shorter.
+    `devices`: there is one for each device; `piece`: a loop cuts it off a longer one, and the last may be shorter;
+    `split`: it is spread over this axis of a mesh; `shard`: of such an axis, it is what one device has.
     """
     name: str = ""
     scope: str = ""

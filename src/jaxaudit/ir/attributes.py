@@ -297,6 +297,8 @@ class Attributes:
     # devices
     in_specs = _anything("in_specs")
     out_specs = _anything("out_specs")
+    placed_in = _items("placed_in")
+    placed_out = _items("placed_out")
     mesh = _text("mesh")
     check = _flag("check")
 

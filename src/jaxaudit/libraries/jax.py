@@ -75,7 +75,7 @@ _DEVICES = merge(
         live_arrays: platform
         local_device_count: backend
         local_devices: process_index backend host_id
-        make_mesh: axis_shapes axis_names axis_types
+        make_mesh: axis_shapes axis_names axis_types -> jax.sharding.Mesh
         named_scope: name
         print_environment_info: return_string
         """),
@@ -88,6 +88,11 @@ _DEVICES = merge(
     rows("jax.ad_checkpoint", "device.place", "checkpoint_name: x name"),
     rows("jax.sharding", "py.call_library", "get_abstract_mesh get_mesh:\nset_mesh use_abstract_mesh: mesh"),
     rows("jax", "py.call_library", "set_mesh: mesh", result="jax.sharding.set_mesh"),
+    rows("jax.sharding", "py.call_library", """
+        Mesh: devices axis_names axis_types
+        NamedSharding: mesh spec
+        PartitionSpec: *partitions
+        """, result="itself"),
     rows("jax.experimental.multihost_utils", "collective", """
         broadcast_one_to_all: in_tree is_source
         process_allgather: in_tree tiled

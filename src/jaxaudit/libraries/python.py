@@ -14,7 +14,7 @@ _RANDOM = merge(
     rows("secrets", "py.random", "*:"),
     rows("uuid", "py.random", "uuid1 uuid4:"),
     rows("os", "py.random", "urandom: size"),
-    rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform: low high size"),
+    rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform: low high size\npermutation: x"),
     rows("numpy.random", "py.random", "seed: seed\nrand randn: *args"),
     rows("numpy.random", "py.call_library", "default_rng Generator: seed", result="numpy.random.Generator"),
     rows("numpy.random", "py.call_library", "RandomState: seed", result="itself"),
@@ -26,6 +26,7 @@ _RANDOM = merge(
         Generator.standard_normal Generator.random RandomState.standard_normal RandomState.random_sample: size
         Generator.choice RandomState.choice: a size replace p axis
         RandomState.randn RandomState.rand: *args
+        Generator.permutation RandomState.permutation: x
         """),
 )
 

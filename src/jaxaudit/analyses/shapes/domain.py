@@ -309,7 +309,7 @@ class ShapesDomain:
 
 def _is_told(fact: ShapeFact) -> bool:
     container = fact.items is not None or fact.each is not None or fact.parts is not None
-    return container or fact.dims is not None or fact.layer is not None
+    return container or fact.dims is not None or fact.layer is not None or fact.placing is not None
 
 
 def _paired(values: Sequence[Value], made: Sequence[ShapeFact | None]) -> list[tuple[Value, ShapeFact | None]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, differ, either, variable
+from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, differ, either, product, variable
 from jaxaudit.analyses.labels import Label
 from jaxaudit.ir import ArrayType, Value
 from jaxaudit.ir.record import record
@@ -44,6 +44,8 @@ class ShapeFact:
     """The leaves of a container that is seen as one value, in order."""
     layer: Layer | None = None
     """A layer of a neural network library."""
+    placing: Placing | None = None
+    """A mesh, a spec or a sharding."""
     outline: Outline | None = None
     """What has the same shape, where even the rank is unknown: `jnp.tanh(x)` has the shape of `x`."""
 
@@ -121,6 +123,23 @@ class Layer:
     def text(self, name: str) -> str:
         """Return an argument that is text; empty where it was not given."""
         return next((text for key, text in self.texts if key == name), "")
+
+
+@record
+class Placing:
+    """What says where arrays live: a mesh has axes, a spec names them for the axes of an array, a sharding has both."""
+
+    axes: tuple[tuple[str, Dim], ...] | None = None
+    """The axes of the mesh and how many devices there are along each."""
+    explicit: bool = False
+    """Whether layouts are part of types on this mesh, so that JAX refuses those that do not go together."""
+    spec: tuple[tuple[str, ...] | None, ...] | None = None
+    """For each axis of an array the axes of the mesh it is spread over; None for one that is not known."""
+
+    def parts(self, names: tuple[str, ...]) -> Dim:
+        """Return over how many devices an array is spread that is split along some axes."""
+        sizes = dict(self.axes or ())
+        return product(sizes.get(name, UNKNOWN) for name in names)
 
 
 NOTHING = ShapeFact()
@@ -210,7 +229,8 @@ def is_named(fact: ShapeFact) -> bool:
         return fact.number is None or fact.number.terms is not None
     if fact.items is not None:
         return all(is_named(item) for item in fact.items)
-    return bool(fact.symbol) or fact.layer is not None or fact.each is not None or fact.parts is not None
+    placed = fact.layer is not None or fact.placing is not None
+    return bool(fact.symbol) or placed or fact.each is not None or fact.parts is not None
 
 
 def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
@@ -247,6 +267,8 @@ def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
         yield from atoms_of(item)
     for _, given in () if fact.layer is None else fact.layer.given:
         yield from atoms_of(given)
+    for _, size in () if fact.placing is None else fact.placing.axes or ():
+        yield from size.atoms()
     if fact.symbol:
         yield Atom(fact.symbol, None, "number", fact.born)
     if fact.outline is not None:
@@ -272,6 +294,9 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
     if fact.layer is not None:
         known = tuple((name, forget(given, stays)) for name, given in fact.layer.given)
         return ShapeFact(layer=replace(fact.layer, given=known))
+    if fact.placing is not None:
+        sizes = tuple((name, kept(size)) for name, size in fact.placing.axes or ())
+        return ShapeFact(placing=replace(fact.placing, axes=sizes))
     if fact.each is not None:
         length = None if fact.length is None else kept(fact.length)
         return replace(fact, each=forget(fact.each, stays), length=length)

@@ -11,6 +11,7 @@ from jaxaudit.analyses.labels import made_by, size_labels
 from jaxaudit.analyses.shapes import mapped
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, atoms_of, forget, join
 from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.analyses.shapes.transfer import meshes
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import Op, Region
@@ -195,10 +196,10 @@ _PLAIN = 24
 def _each_leaf(op: Op, look: Look) -> Facts | None:
     """Run the function of a `tree.map` for each leaf; None where it is more than a few plain ops."""
     region, count = op.regions[0], len(op.regions[0].results)
-    if op.is_leaf is True:
-        # The function sees larger parts of the tree than its leaves.
-        return None
     trees = [look.read(value).parts for value in op.operands]
+    if op.is_leaf is True and not all(part.placing for parts in trees for part in parts or (NOTHING,)):
+        # The function sees larger parts of the tree than its leaves, where these are not taken apart any further.
+        return None
     plain = len(region.ops) <= _PLAIN and not any(one.regions for one in region.ops)
     leaves = len(op.results) - count
     if not plain or count != 1 or not 0 < leaves <= _MOST_LEAVES or not trees or trees[0] is None:
@@ -255,6 +256,7 @@ _ENTER: Mapping[str, Enter] = {
     "cond": lambda op, region, read, turn: [traced(read(value)) for value in Branch(op).operands],
     "vmap": mapped.enter,
     "pmap": mapped.enter,
+    "shard_map": meshes.enter,
     "map": mapped.enter_map,
     "associative_scan": _pair_of_elements,
     **dict.fromkeys(PYTHON_LOOPS, _turn),
@@ -269,6 +271,7 @@ _LEAVE: Mapping[str, Leave] = {
     "py.branch": _joined,
     "vmap": mapped.leave,
     "pmap": mapped.leave,
+    "shard_map": meshes.leave,
     "map": mapped.leave_map,
     "associative_scan": lambda op, look: [look.read(value) for value in op.operands],
     "tree.map": _after_leaves,

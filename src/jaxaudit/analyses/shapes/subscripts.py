@@ -86,7 +86,7 @@ def _letters(side: str) -> Names:
     return (*head, REST, *tail) if dots else tuple(side)
 
 
-def piece(first: Dim, last: Dim, size: Dim) -> Dim:
+def piece(op: Op, first: Dim, last: Dim, size: Dim) -> Dim:
     """Return the size of `x[i * n : (i + 1) * n]` or `x[i : i + n]` in a loop over `i`; unknown where it is none."""
     gap, bounds = last - first, _bounds(first)
     if gap.constant is None or gap.constant < 1 or bounds is None:
@@ -97,7 +97,7 @@ def piece(first: Dim, last: Dim, size: Dim) -> Dim:
     rest = _last(stop, step, size)
     if rest is not None and rest >= step:
         return gap
-    return Dim(None, frozenset((Label("piece", factors=(gap, UNKNOWN if rest is None else constant(rest))),)))
+    return Dim(None, frozenset((Label("piece", op=op, factors=(gap, UNKNOWN if rest is None else constant(rest))),)))
 
 
 def _bounds(first: Dim) -> tuple[Dim, int] | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
 from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, outline_of
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, as_number, outline_of
 from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
@@ -39,6 +39,8 @@ def _from_data(look: Look) -> ShapeFact:
     base = look.first()
     if base.each is not None:
         return array(array_dims(base), _dtype(look, None))
+    if (count := DEVICES.get(base.symbol, NOTHING).number) is not None:
+        return array((count,), None)
     if base.items is None:
         given = look.raw("dtype") is not None
         return array(base.dims, _dtype(look, base.dtype), weak=base.weak and not given)

@@ -166,7 +166,7 @@ def sliced(size: Dim, part: Mapping[str, Argument], look: Look) -> Dim:
     if size.constant is not None and first.constant is not None and last.constant is not None:
         return constant(len(range(size.constant)[first.constant : last.constant]))
     between = _length_between(first, last, size)
-    return between if between.known else piece(first, last, size)
+    return between if between.known else piece(look.op, first, last, size)
 
 
 def _stepped(size: Dim, part: Mapping[str, Argument]) -> Dim:

@@ -107,6 +107,8 @@ def _numpy(look: Look) -> ShapeFact:
         return NOTHING
     if look.function in ("randn", "rand"):
         return array(shape_of(look.fact("args")) if look.has("args") else (), "float32")
+    if look.function == "permutation":
+        return _permuted(look, "x")
     if look.function not in _NUMPY or not look.has("size"):
         return NOTHING
     return array(() if look.raw("size") is None else shape_of(look.fact("size")), _NUMPY[look.function])

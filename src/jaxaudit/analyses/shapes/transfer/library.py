@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes.asserted import asserted
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers
+from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers, meshes
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
 from jaxaudit.ir import REST
@@ -32,6 +32,8 @@ def _call(look: Look) -> ShapeFact:
         return DEVICES[_DEVICES[name]] if name.endswith("count") else ShapeFact(symbol=_DEVICES[name])
     if plays(name, "assertion"):
         return _asserts(look)
+    if name in meshes.MAKERS:
+        return meshes.MAKERS[name](look)
     return _made(look, name)
 
 

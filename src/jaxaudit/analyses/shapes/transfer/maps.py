@@ -21,6 +21,7 @@ from jaxaudit.analyses.shapes.literals import array_like, axes_in
 from jaxaudit.analyses.shapes.mapped import place_of, with_axis, without_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
+from jaxaudit.analyses.shapes.transfer.meshes import put
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 from jaxaudit.ir import Value
 from jaxaudit.ir.functions import (
@@ -229,7 +230,9 @@ def _placed(look: Look) -> ShapeFact:
         return NOTHING if size is None or look.has("devices") else with_axis(array_like(base), 0, size)
     if look.function == "unreplicate":
         return without_axis(base, 0)
-    return NOTHING if look.function in ON_EACH_DEVICE else base
+    if look.function in ON_EACH_DEVICE:
+        return NOTHING
+    return put(base, look.fact("device", "out_shardings", "shardings").placing) if len(look.op.arguments) > 1 else base
 
 
 TABLE: Mapping[str, Transfer] = {

@@ -38,7 +38,7 @@ def _const(look: Look) -> ShapeFact:
 def _global(look: Look) -> ShapeFact:
     value = look.op.constant
     known = look.read(value) if isinstance(value, Value) else NOTHING
-    if known.is_array and all(atom.born == 0 for atom in atoms_of(known)):
+    if (known.is_array or known.placing) and all(atom.born == 0 for atom in atoms_of(known)):
         return known
     return ShapeFact(symbol=f"{look.op.label.rpartition('.')[2]}#0{look.op.label}")
 

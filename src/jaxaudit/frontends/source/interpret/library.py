@@ -10,12 +10,14 @@ from jaxaudit.frontends.source.interpret import (
     control_flow,
     holders,
     likeness,
+    prefixes,
     protocols,
     python_calls,
     settings,
     transforms,
 )
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.interpret.regions import data_leaves
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Library
@@ -105,15 +107,23 @@ def _is_iterator(value: Abstract) -> bool:
 
 
 def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:
-    """Interpret a function that takes any tree and gives the same tree back, leaf by leaf."""
+    """Interpret a function that takes any tree and gives the same tree back, leaf by leaf.
+
+    Of a tree that says where each leaf lives, a leaf is given its own part.
+    """
+    whole = given.positional[0]
+    said = [prefixes.over_leaves(it, one, whole) for one in given.positional[1:]]
+    own = {value: parts for value, *parts in zip(data_leaves(it, whole), *said, strict=False)}
 
     def on_leaf(leaf: Leaf) -> Leaf:
-        parts = Arguments((leaf, *given.positional[1:]), given.keywords, given.star, given.stars)
+        rest = own.get(leaf.value, given.positional[1:])
+        told = [one if part is None else part for one, part in zip(given.positional[1:], rest, strict=True)]
+        parts = Arguments((leaf, *told), given.keywords, given.star, given.stars)
         made = it.emit(row.op, span, bind_row(it, row, parts, span), {"function": name, **row.attrs}).result
         made.name = leaf.value.name
         return leaf.at(made)
 
-    return rebuild(given.positional[0], on_leaf, it, numbers=True, data=True)
+    return rebuild(whole, on_leaf, it, numbers=True, data=True)
 
 
 def _emit(

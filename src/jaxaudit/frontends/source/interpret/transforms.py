@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from jaxaudit.frontends.source.interpret import derivatives, functions, lifts, references
+from jaxaudit.frontends.source.interpret import derivatives, functions, lifts, prefixes, references
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
@@ -29,15 +29,14 @@ from jaxaudit.frontends.source.values.callables import (
     PartialValue,
     Transformed,
 )
-from jaxaudit.frontends.source.values.heap import DictBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, trees_of
 from jaxaudit.ir import Argument
 from jaxaudit.ir.ops import CUSTOM_DERIVATIVES
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.transformations import WRAPPERS
-from jaxaudit.spans import NOWHERE, Span
+from jaxaudit.spans import Span
 
 _GIVES_ARRAYS = frozenset(("jit", "vmap", "pmap", "shard_map"))
 """Transformations that give arrays even where the function gives Python numbers."""
@@ -87,9 +86,12 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     given = _with_numbers(it, callee, given, span) if derives else given
     staged = stage(it, callee, given, span)
     attrs = {**attributes(it, callee, given, span), **staged.attrs}
+    if (wanted := callee.options.get("in_shardings")) is not None and not given.keywords:
+        attrs["placed_in"] = prefixes.placings(prefixes.over_arguments(it, wanted, given.positional))
     if derives:
         attrs["differentiated"] = _positions(it, callee, given)
-    result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
+    leaving = callee.options.get("out_shardings")
+    result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span, leaving=leaving)
     if callee.spelling == "jax.jit":
         note_given_back(it, callee.spelling, result, span)
     if callee.transform == "abstract":
@@ -155,8 +157,12 @@ def run_body(
     attrs: Mapping[str, object],
     span: Span,
     extra: Callable[[], list[Leaf]] = list,
+    leaving: Abstract | None = None,
 ) -> tuple[Abstract, tuple[Leaf, ...]]:
-    """Interpret a function inside an op's region; results are new leaves, `extra` further ones."""
+    """Interpret a function inside an op's region; results are new leaves, `extra` further ones.
+
+    `leaving` says where the results live.
+    """
     label = name_of(function)
     with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
@@ -172,6 +178,10 @@ def run_body(
         attrs["renewed"] = fields
     if op == "grad":
         attrs["returned"] = trees_of(it, (inner,))[0]
+    if leaving is not None:
+        placed = prefixes.placings(prefixes.over_leaves(it, leaving, inner))
+        where = dict(zip(data_leaves(it, inner), placed, strict=False))
+        attrs["placed_out"] = tuple(where.get(one) for one in out)
     further = extra()
     results = tuple(it.builder.value(span, value.name) for value in out)
     made = (*results, *(leaf.value for leaf in further))
@@ -202,7 +212,8 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     inputs = flattened(it, given.all())
     option = "in_specs" if callee.transform == "shard_map" else "in_axes"
     in_axes = callee.options.get(option, Const(0))
-    axes = [axis for position, value in enumerate(given.positional) for axis in _axes(it, in_axes, value, position)]
+    entries = prefixes.over_arguments(it, in_axes, given.positional)
+    axes = [_axis_in(entry) for entry in entries]
     axes += [0] * (len(inputs.operands) - len(axes))
     attrs = attributes(it, callee, given, span)
     if callee.transform == "pmap":
@@ -211,40 +222,17 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     axes = axes[: len(inputs.operands)]
     if callee.transform == "shard_map":
         attrs["static"] = tuple(axis is None for axis in axes)
+        attrs["placed_in"] = prefixes.placings(entries)
     attrs["in_axes"] = tuple(axes)
-    result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span)
+    leaving = callee.options.get("out_specs")
+    result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span, leaving=leaving)
     return result
 
 
-def _axes(it: Interpreter, in_axes: Abstract, value: Abstract, position: int) -> list[int | str | None]:
-    """Return the mapped axis of every leaf of one argument."""
-    per_argument = known_items(it, in_axes)
-    if per_argument is not None and isinstance(in_axes, TupleValue | Ref) and not _is_dict(it, in_axes):
-        spec = per_argument[position] if position < len(per_argument) else Leaf(it.builder.value(NOWHERE))
-    else:
-        spec = in_axes
-    return _leaf_axes(it, spec, value)
-
-
-def _is_dict(it: Interpreter, value: Abstract) -> bool:
-    return isinstance(value, Ref) and isinstance(it.heap[value], DictBox)
-
-
-def _leaf_axes(it: Interpreter, spec: Abstract, value: Abstract) -> list[int | str | None]:
-    if isinstance(spec, Const) and (spec.value is None or isinstance(spec.value, int)):
-        return [spec.value] * len(data_leaves(it, value))
-    parts, specs = known_items(it, value), known_items(it, spec)
-    if _is_dict(it, value) and _is_dict(it, spec):
-        entries, wanted = it.heap[value], it.heap[spec]  # type: ignore[index]
-        if (
-            isinstance(entries, DictBox)
-            and isinstance(wanted, DictBox)
-            and entries.entries.keys() == wanted.entries.keys()
-        ):
-            return [a for key, part in entries.entries.items() for a in _leaf_axes(it, wanted.entries[key], part)]
-    elif parts is not None and specs is not None and len(parts) == len(specs) and not _is_dict(it, value):
-        return [axis for one, part in zip(specs, parts, strict=True) for axis in _leaf_axes(it, one, part)]
-    return ["?"] * len(data_leaves(it, value))
+def _axis_in(entry: Abstract | None) -> int | str | None:
+    """Return the axis that an entry of `in_axes` names."""
+    known = isinstance(entry, Const) and (entry.value is None or isinstance(entry.value, int))
+    return entry.value if known else "?"  # type: ignore[union-attr,return-value]
 
 
 def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
