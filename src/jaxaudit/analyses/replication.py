@@ -1,4 +1,4 @@
-"""Along which axes of a mesh the results of a traced `shard_map` differ from device to device.
+"""Along which axes of a mesh the results of a `shard_map` differ from device to device.
 
 They are followed from the specs of the arguments through the body to the results: collectives make values equal.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
 from jaxaudit.ir.ops import CARRYING
@@ -40,19 +41,44 @@ _SAME = Spread()
 _Known = dict[Value, Spread]
 
 
-def left_unequal(op: Op) -> list[tuple[Value, Spread]] | None:
+def left_unequal(op: Op, shapes: Shapes | None) -> list[tuple[Value, Spread]] | None:
     """Return the results of a `shard_map`, each with the axes along which it differs though `out_specs` names none.
 
     None where the specs are not known, or do not fit what they are for.
     """
-    given, out = _axes_named(op.in_specs), _axes_named(op.out_specs)
     region = op.regions[0]
+    if shapes is not None:
+        return _left_unequal(op, shapes)
+    given, out = _axes_named(op.in_specs), _axes_named(op.out_specs)
     if given is None or out is None or len(given) != len(region.params) or len(out) != len(region.results):
         return None
     many = frozenset(name for name, size in re.findall(r"'(\w+)': (\d+)", op.mesh) if int(size) > 1)
     known = {param: Spread(axes & many) for param, axes in zip(region.params, given, strict=True)}
     _walk(region, known)
     return [(value, known.get(value, _SAME).without(axes)) for value, axes in zip(region.results, out, strict=True)]
+
+
+def _left_unequal(op: Op, shapes: Shapes) -> list[tuple[Value, Spread]] | None:
+    """Answer the same where specs are values of the program."""
+    region = op.regions[0]
+    given, out = axes_split(op.placed_in, shapes), axes_split(op.placed_out, shapes)
+    if len(given) != len(region.params) or len(out) != len(region.results) or None in given:
+        return None
+    known = {param: Spread(axes or frozenset()) for param, axes in zip(region.params, given, strict=True)}
+    _walk(region, known)
+    pairs = zip(region.results, out, strict=True)
+    return [(value, known.get(value, _SAME).without(axes)) for value, axes in pairs if axes is not None]
+
+
+def axes_split(specs: tuple[Value | None, ...] | None, shapes: Shapes) -> list[_Axes | None]:
+    """Return for each of some specs the axes of the mesh that it names; None where that is not known."""
+    placings = [None if value is None else shapes.of(value).placing for value in specs or ()]
+    return [
+        None
+        if one is None or one.spec is None or None in one.spec
+        else frozenset(name for names in one.spec for name in names or ())
+        for one in placings
+    ]
 
 
 def _axes_named(specs: object) -> list[_Axes] | None:
@@ -76,9 +102,18 @@ def _joined(spreads: Sequence[Spread]) -> Spread:
     return reduce(Spread.__or__, spreads, _SAME)
 
 
+def axes_reduced(op: Op) -> _Axes | None:
+    """Return the axes of the mesh that a collective goes over; None where they are not written out."""
+    given = op.arguments.get("axis_name", op.axis_name or "")
+    parts = given if isinstance(given, tuple) else (given,)
+    return frozenset(str(part) for part in parts) if all(isinstance(part, str) for part in parts) else None
+
+
 def _collected(op: Op, given: Spread) -> Spread:
     name = op.function
-    axes = frozenset(re.findall(r"\w+", str(op.arguments.get("axis_name", op.axis_name or ""))))
+    axes = axes_reduced(op)
+    if axes is None:
+        return given.unclear()
     if name == "axis_index":
         return Spread(axes)
     grouped = op.arguments.get("axis_index_groups", op.axis_index_groups) is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.replication import Spread, left_unequal
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
@@ -28,7 +29,7 @@ class MissingCrossDeviceReduction(Rule):
     """Devices keep different values of what is declared equal.
 
     ## What it does
-    Follows what every traced `shard_map` is given, from `in_specs` through its body, and asks of each result whether
+    Follows what every `shard_map` is given, from `in_specs` through its body, and asks of each result whether
     it differs along an axis of the mesh that `out_specs` does not name.
 
     ## Why is this bad?
@@ -47,24 +48,25 @@ class MissingCrossDeviceReduction(Rule):
             return jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")
 
     ## When it cannot tell
-    When values are sent around (`ppermute`, `all_to_all`), come back into a loop, or pass through code that was not
-    read. Of source alone it says nothing: specs are known where the program is run or traced.
+    When the specs are not known, when values are sent around (`ppermute`, `all_to_all`), come back into a loop, or pass
+    through code that was not read.
     """
 
     summary = "Devices keep different values of what is declared equal."
-    traced_only = True
+    needs = (Shapes,)
 
     valid = (Example(_PROGRAM.format(result='jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")', mark=""), "reduced"),)
     invalid = (Example(_PROGRAM.format(result="jnp.mean((x @ w) ** 2)", mark="  #!"), "of one device"),)
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every result of every `shard_map` that was traced."""
-        yield from (one for op in program.named("shard_map") if not op.backward for one in _judge(op))
+        shapes = facts.get(Shapes) if program.front_end == "source" else None
+        yield from (one for op in program.named("shard_map") if not op.backward for one in _judge(op, shapes))
 
 
-def _judge(op: Op) -> Iterator[Obligation]:
-    results = left_unequal(op)
-    if results is not None and op.check is not False:
+def _judge(op: Op, shapes: Shapes | None) -> Iterator[Obligation]:
+    results = left_unequal(op, shapes)
+    if results is not None and shapes is None and op.check is not False:
         yield proved(op.span, "JAX has checked that what leaves this `shard_map` as equal is equal on all devices")
     elif results is not None:
         yield from (_verdict(op, value, spread) for value, spread in results)
@@ -81,8 +83,8 @@ def _verdict(op: Op, value: Value, spread: Spread) -> Obligation:
     return Obligation(
         value.span,
         message=f"{what} leaves `shard_map` as equal along `{axis}`, but each device has computed its own",
-        current=f"`out_specs` does not name `{axis}`, nothing reduces over it, and JAX's check is off: what one device "
-        "has computed is taken for all",
+        current=f"`out_specs` does not name `{axis}`, and nothing reduces over it: JAX refuses this, or, with its "
+        "check off, takes what one device has computed for all",
         expected="the shards are reduced, or the output is declared sharded",
         steps=(Step(op.span, "the function is called for all devices here"),) if op.span != value.span else (),
         suggestion=f"reduce it with `jax.lax.pmean` or `psum` over '{axis}', or name '{axis}' in `out_specs`; with "

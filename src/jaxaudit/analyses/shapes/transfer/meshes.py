@@ -8,10 +8,11 @@ from dataclasses import replace
 from jaxaudit.analyses.dims import UNKNOWN, Dim
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import Label
-from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, Placing, ShapeFact
-from jaxaudit.analyses.shapes.literals import shape_of
-from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, Placing, ShapeFact, array
+from jaxaudit.analyses.shapes.literals import array_like, shape_of
+from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.ir import Argument, Op, Region, Value
+from jaxaudit.ir.functions import OVER_DEVICES
 
 
 def _spec(look: Look) -> ShapeFact:
@@ -159,3 +160,17 @@ def mesh_of(op: Op, read: Read[ShapeFact]) -> Placing | None:
 def _specs(given: tuple[Value | None, ...] | None, count: int, read: Read[ShapeFact]) -> list[Placing | None]:
     known = given if given is not None and len(given) == count else (None,) * count
     return [None if value is None else read(value).placing for value in known]
+
+
+def _collective(look: Look) -> ShapeFact:
+    """Return what a collective gives: reductions over devices keep the shape, and are no shards any more."""
+    base = array_like(look.first())
+    if look.function == "axis_index":
+        return array((), "int32")
+    if look.function not in OVER_DEVICES | {"ppermute"} or base.dims is None:
+        return NOTHING
+    dims = base.dims if look.function == "ppermute" else tuple(map(_unmarked, base.dims))
+    return array(dims, None if look.function == "pmean" and base.number is not None else base.dtype)
+
+
+TABLE: Mapping[str, Transfer] = {"collective": single(_collective)}

@@ -34,6 +34,7 @@ _USUAL: Mapping[str, Transfer] = {
     **dot.TABLE,
     **keys.TABLE,
     **library.TABLE,
+    **meshes.TABLE,
 }
 
 

@@ -1,0 +1,205 @@
+"""The rule `shard-taken-for-whole`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import ahead, depends, readers, walk
+from jaxaudit.analyses.replication import axes_reduced, axes_split
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.literals import axes_in
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.functions import (
+    ADDITIONS,
+    AVERAGES,
+    CUMULATIVE,
+    EXTREMES,
+    LINEAR,
+    NORMALISED_EXPONENTIALS,
+    OVER_DEVICES,
+    ROOTS,
+    SCALINGS,
+)
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import MOVING
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.sharding._shared.placements import where_made
+
+_STATISTICS = frozenset(("array.reduce", "array.linalg", "array.normalise"))
+"""Ops that make a number of an axis, or change its elements by one."""
+
+_PROGRAM = """from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((4,), ("vocab",))
+
+
+def probabilities(hidden, table):
+    logits = hidden @ table
+    top = jax.lax.pmax(logits.max(axis=-1, keepdims=True), "vocab")
+    e = jnp.exp(logits - top)
+    return e / {norm}{mark}
+
+
+run = jax.shard_map(probabilities, mesh=mesh, in_specs=(P(), P(None, "vocab")), out_specs=P(None, "vocab"))
+run(jnp.ones((2, 3)), jnp.ones((3, 8)))
+"""
+
+
+class ShardTakenForWhole(Rule):
+    """What was computed of one device's shard is used as that of the whole axis.
+
+    ## What it does
+    Follows the axes that `in_specs` of a `shard_map` spreads over the mesh. A sum, mean or maximum along such an axis
+    is that of one device; it has to be reduced over the mesh before it is divided by, compared, taken the logarithm
+    of or put together with the elements. A recurrence along such an axis starts anew on every device.
+
+    ## Why is this bad?
+    Every device normalises by its own statistics. The numbers look right, and are not those of all data.
+
+    ## Example
+        e = jnp.exp(hidden @ table - top)  # the columns of this device
+        return e / e.sum(axis=-1, keepdims=True)
+
+    ## Use instead
+        return e / jax.lax.psum(e.sum(axis=-1, keepdims=True), "vocab")
+
+    ## When it cannot tell
+    When the specs or shapes are not known, or data are sent around (`ppermute`, `all_gather`). Statistics of each
+    device's own rows may be meant: it is an error only where the function reduces others of them over the mesh.
+    """
+
+    summary = "What was computed of one device's shard is used as that of the whole axis."
+    needs = (Shapes,)
+
+    valid = (Example(_PROGRAM.format(norm='jax.lax.psum(e.sum(axis=-1, keepdims=True), "vocab")', mark=""), "of all"),)
+    invalid = (Example(_PROGRAM.format(norm="e.sum(axis=-1, keepdims=True)", mark="  #!"), "of one device"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List everything that is computed along an axis of which a device has a shard."""
+        if program.front_end != "source":
+            return
+        shapes = facts.get(Shapes)
+        for op in program.named("shard_map"):
+            inside = list(_ops(op.regions[0]))
+            found = [(one, axis) for one in inside for axis in sorted(_along(one, shapes))]
+            ways = {one: _Way(one, axis, facts.flow, shapes) for one, axis in found if one.name in _STATISTICS}
+            for one, axis in found:
+                sent = [step for step in inside if _goes_over(step, axis)]
+                if one.name in _STATISTICS:
+                    witness = next((w.op for w in ways.values() if w.axis == axis and w.is_reduced), None)
+                    yield _judged(ways[one], witness, sent)
+                elif _is_recurrent(one, facts.flow):
+                    yield _recurrence(one, axis, sent, _specs_naming(op, axis, facts.flow, shapes))
+
+
+def _ops(region: Region) -> Iterator[Op]:
+    regions = walk([region], lambda one: (inner for op in one.ops for inner in op.regions))
+    return (op for one in regions for op in one.ops)
+
+
+def _along(op: Op, shapes: Shapes) -> set[str]:
+    """Return the axes of the mesh over which an axis is spread that an op reduces or goes along."""
+    if op.name == "scan":
+        firsts = [dims[0] for _, whole in Loop(op).elements if (dims := shapes.of(whole).dims)]
+        return {label.name for dim in firsts for label in dim.labels if label.kind == "shard"}
+    base = next(iter(op.arguments.values()), None)
+    dims = shapes.of(base).dims if _is_along(op) and isinstance(base, Value) else None
+    axis = op.argument("axis", "axes") if op.has("axis", "axes") else -1 if op.name == "array.normalise" else None
+    places = range(len(dims or ())) if axis is None else axes_in(axis)
+    if not dims or places is None or any(not -len(dims) <= at < len(dims) for at in places):
+        return set()
+    return {label.name for at in places for label in dims[at].labels if label.kind == "shard"}
+
+
+def _is_along(op: Op) -> bool:
+    """Whether an op computes something along an axis that it needs all of."""
+    if op.name == "array.linalg":
+        return op.function in ROOTS
+    return op.name == "array.reduce" or op.function in NORMALISED_EXPONENTIALS | CUMULATIVE
+
+
+def _goes_over(op: Op, axis: str) -> bool:
+    """Whether a collective goes over an axis of the mesh, or may do so."""
+    axes = axes_reduced(op) if op.name == "collective" else frozenset()
+    return (axes is None or axis in axes) and op.function != "axis_index"
+
+
+class _Way:
+    """What becomes of a sum, mean or maximum of one shard."""
+
+    def __init__(self, op: Op, axis: str, flow: Flow, shapes: Shapes) -> None:
+        self.op, self.axis, self.shapes = op, axis, shapes
+        values = list(walk(op.results, lambda value: ahead(flow, value, lambda step: self._keeps(step, value))))
+        pairs = [(value, end) for value in values for end in readers(flow, value)]
+        ends = [end for value, end in pairs if not self._keeps(end, value) and not end.regions]
+        whole = op.name != "array.normalise"
+        self.is_reduced = whole and any(_goes_over(end, axis) for end in ends)
+        used = next((end for end in ends if end.name.startswith("array.") and end.name != "array.shape"), None)
+        self.used = used if whole else op
+
+    def _keeps(self, op: Op, value: Value) -> bool:
+        """Whether an op leaves a part of a sum a part of the sum, so that it can still be reduced over devices."""
+        if op.name == "array.map":
+            below = op.function == "divide" and op.arguments.get("y") is value
+            return op.function in LINEAR | SCALINGS and not below and not self._meets_elements(op, value)
+        plain = op.name in MOVING or op.name in ("grad.stop", "array.convert", "py.return", "array.select")
+        return plain or (op.name == "array.reduce" and op.function in ADDITIONS | AVERAGES | EXTREMES)
+
+    def _meets_elements(self, op: Op, value: Value) -> bool:
+        """Whether an op puts a statistic together with the elements of an axis that is spread the same way."""
+        others = [self.shapes.of(one).dims or () for one in op.operands if one is not value]
+        labels = (label for dims in others for dim in dims for label in dim.labels)
+        return any(label.kind == "shard" and label.name == self.axis for label in labels)
+
+
+def _judged(way: _Way, witness: Op | None, sent: list[Op]) -> Obligation:
+    op, axis = way.op, way.axis
+    if way.is_reduced:
+        return proved(op.span, f"it is reduced over `{axis}`")
+    if way.used is None:
+        return proved(op.span, f"it leaves as that of one device along `{axis}`")
+    if any(one.function not in OVER_DEVICES for one in sent):
+        return unknown(op.span, f"whether all data along `{axis}` have come by is not known")
+    steps = (Step(way.used.span, "it is used here as if it were that of the whole axis"),)
+    beside = () if witness is None else (Step(witness.span, f"this one is reduced over `{axis}`"),)
+    return Obligation(
+        op.span,
+        severity=Severity.WARNING if witness is None else Severity.ERROR,
+        message=f"`{op.function}` is that of one device's shard, and nothing reduces it over `{axis}`",
+        current=f"the axis is spread over `{axis}`, so every device uses a number of its own",
+        expected="a statistic along an axis that is spread over devices is reduced over them before it is used",
+        steps=(*(one for one in steps if one.span != op.span), *beside),
+        suggestion=f"reduce it first, with `jax.lax.psum`, `pmean` or `pmax` over '{axis}'",
+    )
+
+
+def _is_recurrent(op: Op, flow: Flow) -> bool:
+    """Whether the turns of a loop build on what the elements before left."""
+    if op.name != "scan":
+        return True
+    loop = Loop(op)
+    elements = [one for one, _ in loop.elements]
+    ends = [(one.param, loop.body.results[one.position]) for one in loop.carried]
+    return any(end is not param and depends(flow, end, [param]) and depends(flow, end, elements) for param, end in ends)
+
+
+def _specs_naming(op: Op, axis: str, flow: Flow, shapes: Shapes) -> tuple[Step, ...]:
+    """Return where the specs are made that spread what a `shard_map` is given over an axis."""
+    named = zip(op.placed_in or (), axes_split(op.placed_in, shapes), strict=False)
+    made = [where_made(flow, said) for said, axes in named if said is not None and axis in (axes or ())]
+    return tuple(Step(one.span, f"the axis is spread over `{axis}` here") for one in dict.fromkeys(made) if one)
+
+
+def _recurrence(op: Op, axis: str, sent: list[Op], steps: tuple[Step, ...]) -> Obligation:
+    if sent:
+        return unknown(op.span, f"whether what the loop leaves is handed on along `{axis}` is not known")
+    return Obligation(
+        op.span,
+        message=f"this loop runs along an axis that is spread over `{axis}`: it starts anew on every device",
+        current="each device has a stretch of the axis, and begins with the initial carry",
+        expected="a recurrence sees the whole axis; the mesh splits another one",
+        steps=steps,
+        suggestion=f"name '{axis}' for an axis of independent series in `in_specs`, or hand the carry on",
+    )

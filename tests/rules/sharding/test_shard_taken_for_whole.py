@@ -1,0 +1,88 @@
+"""What `shard-taken-for-whole` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "the variance of a norm whose features are spread": """
+        from jax.sharding import PartitionSpec as P
+
+        class Norm:
+            axis = "model"
+
+            def __call__(self, scale, x):
+                mean = jax.lax.pmean(x.mean(-1, keepdims=True), self.axis)
+                var = jnp.mean((x - mean) ** 2, axis=-1, keepdims=True)  #! shard-taken-for-whole
+                return scale * (x - mean) * jax.lax.rsqrt(var + 1e-6)
+
+        mesh = jax.make_mesh((4,), ("model",))
+        norm = jax.shard_map(Norm(), mesh=mesh, in_specs=(P("model"), P(None, "model")), out_specs=P(None, "model"))
+        y = norm(jnp.ones(16), jnp.ones((3, 16)))
+        """,
+    "weights of all particles": """
+        from functools import partial
+        from jax.sharding import PartitionSpec as P
+
+        MESH = jax.make_mesh((8,), ("p",))
+
+        @partial(jax.shard_map, mesh=MESH, in_specs=(P("p"), P("p")), out_specs=(P("p"), P()))
+        def reweight(logw, x):
+            top = jax.lax.pmax(jnp.max(logw), "p")
+            w = jnp.exp(logw - top)
+            w = w / jnp.sum(w)  #! shard-taken-for-whole
+            return w, jax.lax.psum(jnp.sum(w[:, None] * x, axis=0), "p")
+
+        w, mean = reweight(jnp.zeros(64), jnp.ones((64, 2)))
+        """,
+    "a softmax over columns that are spread": """
+        from jax.sharding import PartitionSpec as P
+
+        def head(x, w):
+            return jax.nn.softmax(x @ w, axis=-1)  #? shard-taken-for-whole
+
+        mesh = jax.make_mesh((2, 2), ("data", "model"))
+        run = jax.shard_map(head, mesh=mesh, in_specs=(P("data"), P(None, "model")), out_specs=P("data", "model"))
+        y = run(jnp.ones((4, 3)), jnp.ones((3, 8)))
+        """,
+    "a running sum along an axis that is spread": """
+        from jax.sharding import PartitionSpec as P
+
+        def paths(returns):
+            return jnp.exp(jnp.cumsum(returns, axis=1))  #! shard-taken-for-whole
+
+        mesh = jax.make_mesh((4,), ("d",))
+        run = jax.jit(jax.shard_map(paths, mesh=mesh, in_specs=P(None, "d"), out_specs=P(None, "d")))
+        y = run(jnp.ones((6, 32)))
+        """,
+    "sums of shards that leave as such, and a loop whose sum is reduced": """
+        from jax.sharding import PartitionSpec as P
+
+        def totals(x):
+            def add(total, row):
+                return total + row, None
+
+            whole, _ = jax.lax.scan(add, jnp.zeros(3), x)
+            return x.sum(axis=0, keepdims=True), jax.lax.psum(whole, "d")
+
+        mesh = jax.make_mesh((4,), ("d",))
+        run = jax.shard_map(totals, mesh=mesh, in_specs=P("d"), out_specs=(P("d"), P()))
+        y = run(jnp.ones((16, 3)))
+        """,
+    "statistics that are merged": """
+        from jax.sharding import PartitionSpec as P
+
+        def standardise(x):
+            n = x.shape[0] * jax.lax.psum(1, "d")
+            mean = jax.lax.psum(x.sum(0), "d") / n
+            second = jax.lax.psum((x ** 2).sum(0), "d") / n
+            return (x - mean) / jnp.sqrt(second - mean ** 2 + 1e-6)
+
+        mesh = jax.make_mesh((4,), ("d",))
+        y = jax.shard_map(standardise, mesh=mesh, in_specs=P("d"), out_specs=P("d"))(jnp.ones((16, 3)))
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
