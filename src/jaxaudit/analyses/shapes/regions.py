@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.transfer import meshes
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.table import TABLE
-from jaxaudit.ir import Op, Region
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.interfaces import Branch, Loop
 from jaxaudit.ir.ops import BODIES, PYTHON_LOOPS
@@ -200,19 +200,31 @@ def _each_leaf(op: Op, look: Look) -> Facts | None:
     if op.is_leaf is True and not all(part.placing for parts in trees for part in parts or (NOTHING,)):
         # The function sees larger parts of the tree than its leaves, where these are not taken apart any further.
         return None
-    plain = len(region.ops) <= _PLAIN and not any(one.regions for one in region.ops)
+    plain = _length(region) <= _PLAIN
     leaves = len(op.results) - count
     if not plain or count != 1 or not 0 < leaves <= _MOST_LEAVES or not trees or trees[0] is None:
         return None
     if len(region.params) != len(trees) or any(parts is not None and len(parts) != leaves for parts in trees):
         return None
     rows = [[NOTHING if parts is None else parts[at] for parts in trees] for at in range(leaves)]
-    return [_one_leaf(region, row, look) for row in rows]
+    return [_one_leaf(region, row, look, {})[0] for row in rows]
 
 
-def _one_leaf(region: Region, given: Facts, look: Look) -> ShapeFact:
-    facts = dict(zip(region.params, given, strict=True))
+def _length(region: Region) -> int:
+    """Return how many ops run where only functions are called; more than any number where there is more to it."""
+    calls = [op for op in region.ops if op.regions]
+    if any(op.name != "py.call" or len(op.operands) != len(op.regions[0].params) for op in calls):
+        return _PLAIN + 1
+    return len(region.ops) + sum(_length(op.regions[0]) for op in calls)
+
+
+def _one_leaf(region: Region, given: Facts, look: Look, around: Mapping[Value, ShapeFact]) -> list[ShapeFact]:
+    facts = {**around, **dict(zip(region.params, given, strict=True))}
     for op in region.ops:
+        if op.regions:
+            inside = [facts.get(value) or look.read(value) for value in op.operands]
+            facts.update(zip(op.results, _one_leaf(op.regions[0], inside, look, facts), strict=False))
+            continue
         transfer = TABLE.get(op.name)
         here = Look(op, lambda value: facts.get(value) or look.read(value))
         made = () if transfer is None else transfer(op, here)
@@ -220,7 +232,7 @@ def _one_leaf(region: Region, given: Facts, look: Look) -> ShapeFact:
         for at, value in enumerate(op.results):
             fact = made[at] if at < len(made) else None
             facts[value] = NOTHING if fact is None else fact
-    return facts.get(region.results[0], NOTHING)
+    return [facts.get(value, NOTHING) for value in region.results]
 
 
 _ELEMENTWISE = ("array.map", "array.select", "array.convert", "grad.stop", "py.return", "py.const")
