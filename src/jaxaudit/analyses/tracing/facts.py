@@ -34,8 +34,8 @@ class Trace:
 
     kind: Kind
     what: str = ""
-    """`array` (one of JAX for sure), `numpy`, `number`, `shape`, `list` (of numbers), `empty` (a list so far),
-    `items` (a list or tuple of anything), or nothing: a tree, or anything."""
+    """`array` (one of JAX for sure), `numpy`, `number`, `shape`, `list` (of numbers), `lists` (of such), `empty`
+    (a list so far), `items` (a list or tuple of anything), or nothing: a tree, or anything."""
     mask: bool = False
     """True for an array of booleans."""
     made: bool = False

@@ -44,8 +44,9 @@ def _together(facts: Sequence[Trace]) -> Trace:
     facts = [fact for fact in facts if fact.what != "empty"]
     if not facts:
         return Trace(Kind.STATIC, "empty")
-    if all(fact.kind is Kind.STATIC and fact.what in ("number", "list") for fact in facts):
-        return Trace(Kind.STATIC, "list", turn=any(fact.turn for fact in facts))
+    if all(fact.kind is Kind.STATIC and fact.what in _OF_NUMBERS for fact in facts):
+        what = "list" if all(fact.what == "number" for fact in facts) else "lists"
+        return Trace(Kind.STATIC, what, turn=any(fact.turn for fact in facts))
     kinds = {fact.kind for fact in facts}
     if kinds == {Kind.TRACED}:
         return revised(facts[0], what="", mask=False, again=False)
@@ -200,10 +201,12 @@ class TransferTable:
             return revised(base, what="", again=False)
         if base.kind is Kind.TRACED:
             return revised(base, again=False)
-        if base.what in ("shape", "list") and isinstance(op.arguments.get("index"), Mapping):
+        if base.what in ("shape", "list", "lists") and isinstance(op.arguments.get("index"), Mapping):
             return revised(base, axis=False)
         if base.what in ("shape", "list"):
             return revised(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
+        if base.what == "lists":
+            return Trace(Kind.STATIC, "list", turn=base.turn)
         if base.what == "array":
             varies = base.varies or _slides(op.arguments.get("index"), read)
             made = revised(self._made([base, index], mask=base.mask), varies=varies)
@@ -234,6 +237,8 @@ class TransferTable:
             return revised(base, again=False)
         if base.what in ("shape", "list"):
             return revised(NUMBER, turn=True)
+        if base.what == "lists":
+            return Trace(Kind.STATIC, "list", turn=True)
         if base.what == "array":
             return revised(self._made([base]), varies=base.varies)
         return base if base.what == "numpy" or base.kind is Kind.STATIC else revised(base, what="")
@@ -241,24 +246,31 @@ class TransferTable:
     def _container(self, op: Op, read: Read[Trace]) -> Trace:
         if op.has("rows"):
             base = fact_of(op.arguments.get("rows"), read)
-            known = base.what in ("shape", "list", "empty", "number")
+            known = base.what in ("shape", "empty", *_OF_NUMBERS)
             return base if known else revised(base, what="items", mask=False, made=False, again=False)
         made = _together(self._operands(op, read))
-        if made.what == "list" and op.kind not in _SEQUENCES:
+        if made.what == "lists" and {"x", "y"} == op.arguments.keys():
+            # Joined, not nested.
+            made = revised(made, what=next(fact.what for fact in self._operands(op, read) if fact.what != "empty"))
+        if made.what in ("list", "lists") and op.kind not in _SEQUENCES:
             return revised(made, what="")
         return revised(made, what="items") if not made.what and op.kind in _SEQUENCES else made
 
     def _changed(self, op: Op, read: Read[Trace]) -> Trace:
         base = fact_of(op.arguments.get("list", op.arguments.get("base")), read)
-        made = _together([base, fact_of(op.arguments.get("value"), read)])
-        grown = op.has("list") and base.what in ("empty", "list", "items") and not made.what
+        added = fact_of(op.arguments.get("value"), read)
+        longer = "list" if op.method == "extend" else "number"
+        # One number more makes a list longer, not deeper.
+        alike = base.what in ("list", "empty") and added.what == longer
+        made = Trace(Kind.STATIC, "list", turn=base.turn or added.turn) if alike else _together([base, added])
+        grown = op.has("list") and base.what in ("empty", "list", "lists", "items") and not made.what
         return revised(made, what="items") if grown else made
 
     def _to_python(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
         fresh = any(read(value).what in ("array", "numpy") and self._of_this_turn(value) for value in op.operands)
         # An array of any rank but none becomes a list.
-        made = STATIC if op.qualified in ("tolist", "tobytes") else NUMBER
+        made = Trace(Kind.STATIC, "list") if op.qualified == "tolist" else STATIC if op.qualified == "tobytes" else NUMBER
         return revised(made, turn=fresh or any(one.turn for one in operands))
 
     def _of_this_turn(self, value: Value) -> bool:
@@ -412,6 +424,7 @@ def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
 _NO_LISTS = {"add": ("array", "numpy", "shape", "number"), "multiply": ("array", "numpy")}
 """What makes an operator with a list or tuple on the other side no joining or repeating of it."""
 _SEQUENCES = ("list", "tuple", "sequence")
+_OF_NUMBERS = ("number", "list", "lists")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
 

@@ -199,6 +199,12 @@ def _next(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return element(it, value, Leaf(come.result), span)
 
 
+def _islice(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return some of the items of an iterator, which look like all of them."""
+    value = given.positional[0] if given.positional else NONE
+    return value if isinstance(value, Sequence | Zip) else None
+
+
 def _partial(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if not given.positional or given.star is not None or given.stars is not None:
         return None
@@ -377,6 +383,8 @@ HANDLERS: dict[str, Handler] = {
     "builtins.reversed": _reversed,
     "builtins.iter": _iter,
     "builtins.next": _next,
+    "itertools.islice": _islice,
+    "itertools.cycle": _islice,
     "builtins.isinstance": is_instance,
     "builtins.callable": is_callable,
     "builtins.getattr": _getattr,
