@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import reached, walk
+from jaxaudit.analyses.queries import depends, reached, walk
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
@@ -76,6 +77,18 @@ class RetraceEveryCall(Rule):
         for i in range(100):
             total = total + step(xs[i]) + jax.jit(double)(xs[i : i + 1])[0]
         return total
+
+    ## made once for each width
+    import functools
+
+    @functools.lru_cache
+    def make(width):
+        return jax.jit(lambda x: x * width)
+
+    def run(x):
+        for _ in range(100):
+            x = make(3)(x)
+        return x
     """
     invalid = """
     ## a new function in every turn
@@ -115,6 +128,22 @@ class RetraceEveryCall(Rule):
             x = x - jax.jit(make())(x)  #!
         return x
 
+    ## in a function that the loop calls
+    class Relaxer:
+        def __init__(self, scale):
+            self.scale, self.calls = scale, 0
+
+        def forces(self, x):
+            self.calls += 1
+            force = jax.jit(jax.grad(lambda y: self.scale * jnp.sum(y**2)))
+            return force(x)  #!
+
+    def run(x):
+        relaxer = Relaxer(2.0)
+        for _ in range(6):
+            x = x - relaxer.forces(x)
+        return x
+
     ## an array that is joined to itself
     @jax.jit
     def following(tokens):
@@ -131,7 +160,7 @@ class RetraceEveryCall(Rule):
         """List every call of a compiled function in a loop of plain Python."""
         for visit in facts.get(TracingFacts).of("jit", "pmap"):
             loops = [op for op in visit.stack if op.name in PYTHON_LOOPS] if visit.stage is None else []
-            if any(map(_repeats, loops)) or any(_makes_the_same(visit.op, one) for one in loops):
+            if any(map(_repeats, loops)) or any(_makes_the_same(visit.op, one, facts) for one in loops):
                 yield _judge(visit, loops, facts)
             elif loops and (found := _growing(visit, loops[-1], facts)) is not None:
                 yield _violation(visit.op, loops[-1], *found)
@@ -141,11 +170,30 @@ def _repeats(loop: Op) -> bool:
     return loop.trips is None or loop.trips > _FEW
 
 
-def _makes_the_same(op: Op, loop: Op) -> bool:
+def _makes_the_same(op: Op, loop: Op, facts: Facts) -> bool:
     """Whether each turn of a loop transforms a function that holds nothing of the turn: once is enough, however few."""
-    start, made = entered(loop)[0], op.wrapper_id
     again = loop.trips is None or loop.trips > 1
-    return again and made is not None and made > start and not any(one.id > start for one in op.captured or ())
+    return again and (op.wrapper_id or 0) > entered(loop)[0] and not _held(op, loop, facts)
+
+
+def _held(op: Op, loop: Op, facts: Facts) -> list[Value]:
+    """Return what a function reads of the turn that makes it."""
+    start = entered(loop)[0]
+    newer = [value for value in op.captured or () if value.id > start]
+    if not newer:
+        return newer
+    read = {value for one in _inside(op) for value in one.operands}
+    renewed, flow = facts.memo(_of_turn, loop), facts.flow
+    # What a call out of sight gives may be another object every time.
+    strange = {value for one in _inside(loop) if one.name in _STRANGE for value in one.results}
+    return [value for value in newer if value in read and (value in renewed or depends(flow, value, strange))]
+
+
+_STRANGE = ("py.unknown", "py.call_unknown")
+
+
+def _inside(holder: Op) -> Iterator[Op]:
+    return (op for region in holder.regions for op in region.walk())
 
 
 def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
@@ -153,9 +201,11 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     function = _function(op)
     made = op.wrapper_id
     anew = [one for one in loops if _repeats(one) and made is not None and made > entered(one)[0]]
-    anew = anew or [one for one in loops if _makes_the_same(op, one)]
+    anew = anew or [one for one in loops if _makes_the_same(op, one, facts)]
+    if anew and _is_cached(op, anew[-1]):
+        return unknown(op.span, f"`{function}` comes from a cache, and how often that makes it anew is not known")
     if anew:
-        held = [visit.of(value) for value in op.captured or () if value.id > entered(anew[-1])[0]]
+        held = [visit.of(value) for value in _held(op, anew[-1], facts)]
         # What could be no argument: a model, say.
         objects = [fact for fact in held if fact.what not in ("array", "numpy", "number")]
         if any(fact.kind is not Kind.UNKNOWN for fact in objects):
@@ -163,7 +213,10 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
         if objects:
             return unknown(op.span, f"`{function}` is made in every turn, and what it holds of that turn is not known")
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
-        return _violation(op, anew[-1], text, "make the function once, before the loop")
+        found = _violation(op, anew[-1], text, "make the function once, before the loop")
+        # Where each turn calls it many times, one compilation a turn may be worth it.
+        paid = anew[-1] is not loop and not _repeats(anew[-1])
+        return replace(found, severity=Severity.WARNING) if paid else found
     found = _changing(visit, loop, facts, f"so `{function}` is compiled again") if _repeats(loop) else None
     if found is not None:
         return _violation(op, loop, *found)
@@ -171,6 +224,13 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     if blank is not None:
         return unknown(op.span, f"whether {named(blank, 'an argument')} keeps its shape from turn to turn is not known")
     return proved(op.span, f"`{function}` is one function, and its arguments keep their shapes")
+
+
+def _is_cached(op: Op, loop: Op) -> bool:
+    """Whether a function with a cache makes the compiled one."""
+    place = op.wrapped
+    makers = (region.span for one in _inside(loop) if one.cached for region in one.regions)
+    return place is not None and any(one.covers(place) for one in makers)
 
 
 def _unknown(visit: Visit, loop: Op, facts: Facts) -> Iterator[Value]:
@@ -216,8 +276,9 @@ def _function(op: Op) -> str:
 
 def _of_turn(facts: Facts, loop: Op) -> set[Value]:
     """Return what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
-    seeds = [param for region in loop.regions for param in region.params]
-    fetches = [op for region in loop.regions for op in region.walk() if _fetches(op)]
+    kept = {param for param, _, at in Loop(loop).carried if loop.regions[-1].results[at] is param}
+    seeds = [param for region in loop.regions for param in region.params if param not in kept]
+    fetches = [op for op in _inside(loop) if _fetches(op)]
     seeds += [value for op in fetches for around in facts.flow.around(op, loop) for value in around.results]
     return reached(facts.flow, seeds)
 
