@@ -270,7 +270,7 @@ class TransferTable:
         operands = self._operands(op, read)
         fresh = any(read(value).what in ("array", "numpy") and self._of_this_turn(value) for value in op.operands)
         # An array of any rank but none becomes a list.
-        made = Trace(Kind.STATIC, "list") if op.qualified == "tolist" else STATIC if op.qualified == "tobytes" else NUMBER
+        made = {"tolist": Trace(Kind.STATIC, "list"), "tobytes": STATIC}.get(op.qualified, NUMBER)
         return revised(made, turn=fresh or any(one.turn for one in operands))
 
     def _of_this_turn(self, value: Value) -> bool:
