@@ -16,7 +16,7 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from jaxaudit import progress
-from jaxaudit.analyses.domain import MAX_CONTEXTS, Domain
+from jaxaudit.analyses.domain import MAX_CONTEXTS, Domain, grow
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.ops import BRANCHES, LOOPS
 
@@ -211,7 +211,7 @@ class Backward(Generic[Fact]):
                 self.moved, self.anew = set() if moved is None else moved, False
             self.run(region, results)
             again = self.domain.enter(op, region, self.read, turn)
-            grown = [self.grow(turn, old, new) for old, new in zip(results, again, strict=True)]
+            grown = [grow(self.domain, turn, old, new) for old, new in zip(results, again, strict=True)]
             if grown == results:
                 break
             if self.domain.must:
@@ -231,11 +231,6 @@ class Backward(Generic[Fact]):
             old = changes[value]
             before = self.domain.unknown(value) if old is None else old
             self.write((value,), (self.domain.join(self.read(value), before),))
-
-    def grow(self, turn: int, old: Fact, new: Fact) -> Fact:
-        """Return what covers two turns of a loop."""
-        early = turn < self.domain.widen_after
-        return self.domain.join(old, new) if early else self.domain.widen(old, new)
 
 
 def solve_backward(program: Program, domain: Domain[Fact]) -> dict[Value, Fact]:

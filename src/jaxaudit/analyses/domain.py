@@ -136,3 +136,8 @@ def anywhere(domain: object) -> None:
 
 def not_at_once(domain: object, facts: Facts) -> None:
     """Return that nothing is known before all is solved: the `at_once` of most domains."""
+
+
+def grow(domain: Domain[Fact], turn: int, old: Fact, new: Fact) -> Fact:
+    """Return what covers two turns of a loop."""
+    return domain.join(old, new) if turn < domain.widen_after else domain.widen(old, new)

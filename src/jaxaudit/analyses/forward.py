@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from jaxaudit import progress
-from jaxaudit.analyses.domain import MAX_CONTEXTS, MAX_TURNS, Domain, Read
+from jaxaudit.analyses.domain import MAX_CONTEXTS, MAX_TURNS, Domain, Read, grow
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.builder import mentioned
 from jaxaudit.ir.ops import BRANCHES, LOOPS
@@ -199,7 +199,7 @@ class Forward(Generic[Fact]):
         for turn in range(1, MAX_TURNS):
             self.run(region, params)
             again = self.domain.enter(op, region, self.read, turn)
-            grown = [self.grow(turn, old, new) for old, new in zip(params, again, strict=True)]
+            grown = [grow(self.domain, turn, old, new) for old, new in zip(params, again, strict=True)]
             changed = [one for one, old, new in zip(region.params, params, grown, strict=True) if old != new]
             if not changed:
                 break
@@ -208,11 +208,6 @@ class Forward(Generic[Fact]):
             self.moved = None
             self.run(region, [self.domain.unknown(value) for value in region.params])
         self.moved = None
-
-    def grow(self, turn: int, old: Fact, new: Fact) -> Fact:
-        """Return what covers two turns of a loop."""
-        early = turn < self.domain.widen_after
-        return self.domain.join(old, new) if early else self.domain.widen(old, new)
 
 
 def _reads(region: Region, values: set[Value]) -> bool:

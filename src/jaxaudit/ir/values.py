@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jaxaudit.spans import Span
@@ -40,6 +40,19 @@ def leaves_nothing_out(index: Argument) -> bool:
     """Whether an index such as `[:, None]` gives all elements of an array back."""
     parts = index_parts(index)
     return all(part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts)
+
+
+def is_whole(part: Argument) -> bool:
+    """Whether a part of an index is `:`, which leaves an axis as it is."""
+    return isinstance(part, Mapping) and all(bound is None for bound in part.values())
+
+
+def texts_in(argument: Argument) -> Iterator[str]:
+    """Return the texts inside an argument, in order."""
+    if isinstance(argument, str):
+        yield argument
+    for part in argument if isinstance(argument, tuple) else ():
+        yield from texts_in(part)
 
 
 class Size(int):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from jaxaudit.analyses.ranges.facts import Axes, Zero
 from jaxaudit.analyses.ranges.look import Look
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.values import index_parts, is_whole
 
 _REASON = "each element minus itself is 0, on the diagonal"
 
@@ -45,17 +44,13 @@ def _merged(
 
 def _indexed(look: Look, maker: Op, base: Argument) -> tuple[Axes, int] | None:
     index = maker.arguments.get("index", "")
-    parts = index if isinstance(index, tuple) else (index,)
-    if not all(one is None or _is_whole(one) for one in parts):
+    parts = index_parts(index)
+    if not all(one is None or is_whole(one) for one in parts):
         return None
     sizes = look.sizes(base)
     rank = len(sizes) + 1 if sizes is not None else len(parts) if len(parts) > 2 else 0
     places = frozenset(i for i, one in enumerate(parts) if one is None)
     return (places, rank) if len(places) == 1 and places <= {0, 1} else None
-
-
-def _is_whole(part: Argument) -> bool:
-    return isinstance(part, Mapping) and all(one is None for one in part.values())
 
 
 def _expanded(look: Look, maker: Op, base: Argument) -> tuple[Axes, int] | None:

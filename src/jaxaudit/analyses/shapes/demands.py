@@ -15,6 +15,7 @@ from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import REST, Argument, Exit, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop, Mapped, given_to
 from jaxaudit.ir.ops import BODIES, CARRYING, INLINE, PASSED_ON
+from jaxaudit.ir.values import index_parts
 
 Demands = dict[Value, ShapeFact]
 
@@ -223,7 +224,7 @@ def _dropped(op: Op) -> int | None:
 
 def _taken(index: Argument) -> int | None:
     """Return how many axes an index of numbers, slices and new axes takes away; of a list none need be an array."""
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = index_parts(index)
     sliced = sum(isinstance(one, Mapping) or one == REST for one in parts)
     numbers = sum(isinstance(one, int) for one in parts)
     new = sum(one is None for one in parts)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.threads.relation import Relation, Seen, Shape, Slot, in_order, near, same_shape
-from jaxaudit.ir import Argument, Value
+from jaxaudit.ir import Value
+from jaxaudit.ir.values import index_parts
 
 
 def elementwise(relation: Relation, seen: Seen) -> None:
@@ -157,15 +158,11 @@ def item(relation: Relation, seen: Seen) -> None:
     base = seen.given("base")
     if base is None or len(seen.op.results) != 1:
         return
-    parts = _parts(seen.op.arguments.get("index"))
+    parts = index_parts(seen.op.arguments.get("index"))
     dropped = [axis for axis, part in enumerate(parts) if not isinstance(part, dict)]
     in_order(relation, seen, base, seen.op.results[0], dropped)
     for axis in dropped:
         relation.deed("indexed", base, axis)
-
-
-def _parts(index: Argument) -> tuple[Argument, ...]:
-    return index if isinstance(index, tuple) else (index,)
 
 
 def unpack(relation: Relation, seen: Seen) -> None:

@@ -17,6 +17,7 @@ from jaxaudit.analyses.tracing.visits import CONVERTS, WATCHED, Visits
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.ops import CARRYING, PYTHON_LOOPS
+from jaxaudit.ir.values import texts_in
 from jaxaudit.libraries.packages import TRACER_TESTS
 
 _CLASSES = ("Tracer", "DynamicJaxprTracer", "JVPTracer", "BatchTracer")
@@ -68,16 +69,10 @@ def asked_numbers(program: Program) -> dict[Value, Value]:
 
 def _asks(op: Op) -> bool:
     if op.name == "py.operator":
-        asked = _texts(op.arguments.get("y")) if op.operator == "isinstance" else ()
+        asked = texts_in(op.arguments.get("y")) if op.operator == "isinstance" else ()
         return any(name.rpartition(".")[2] in _CLASSES or name in _NEVER_TRACED for name in asked)
     function = op.qualified or op.callee
     return function.rpartition(".")[2] in TRACER_TESTS
-
-
-def _texts(argument: object) -> list[str]:
-    if isinstance(argument, tuple):
-        return [text for part in argument for text in _texts(part)]
-    return [argument] if isinstance(argument, str) else []
 
 
 def _answers(program: Program) -> Mapping[Value, list[Value]]:

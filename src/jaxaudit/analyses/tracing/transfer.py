@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from jaxaudit.analyses.domain import Read, Transfer
@@ -21,6 +21,7 @@ from jaxaudit.ir.functions import (
     TRUTHS,
 )
 from jaxaudit.ir.ops import KEEPING, REARRANGED, SELECTED, VOCABULARY
+from jaxaudit.ir.values import index_parts
 from jaxaudit.libraries.packages import JAX, package
 
 One = Callable[[Op, Read[Trace]], Trace]
@@ -210,7 +211,7 @@ class TransferTable:
         if base.what == "array":
             varies = base.varies or _slides(op.arguments.get("index"), read)
             made = revised(self._made([base, index], mask=base.mask), varies=varies)
-            whole = all(one in _EVERYTHING for one in _parts(op.arguments.get("index")))
+            whole = all(one in _EVERYTHING for one in index_parts(op.arguments.get("index")))
             return revised(made, kind=Kind.UNKNOWN) if whole and made.kind is Kind.TRACED else made
         if base.what == "numpy":
             return base
@@ -481,17 +482,13 @@ def _boolean_type(dtype: Argument) -> bool:
 
 def _slides(index: Argument, read: Read[Trace]) -> bool:
     """Whether a slice's size differs from turn to turn; a window whose two ends move keeps its size."""
-    for part in _parts(index):
+    for part in index_parts(index):
         if isinstance(part, Mapping):
             ends = [fact_of(part.get(end), read) for end in ("start", "stop")]
             # An end of which nothing is known may move along with the other.
             if ends[0].turn != ends[1].turn and all(end.kind is Kind.STATIC for end in ends):
                 return True
     return False
-
-
-def _parts(index: Argument) -> Iterator[Argument]:
-    yield from index if isinstance(index, tuple) else (index,)
 
 
 __all__ = ["ARRAY", "TransferTable", "fact_of"]

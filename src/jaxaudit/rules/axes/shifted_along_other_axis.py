@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import readers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import REST, Argument, Op, Program
+from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _PROGRAM = """
@@ -65,10 +66,10 @@ class ShiftedAlongOtherAxis(Rule):
 
 def _end(index: Argument) -> int | None:
     """Return the axis at whose end an index takes everything; from the back where an ellipsis stands before it."""
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = index_parts(index)
     ends = [place for place, part in enumerate(parts) if _is_end(part)]
     others = (part for place, part in enumerate(parts) if place not in ends)
-    if len(ends) != 1 or not all(part == REST or _is_whole(part) for part in others):
+    if len(ends) != 1 or not all(part == REST or is_whole(part) for part in others):
         return None
     return ends[0] - len(parts) if REST in parts[: ends[0]] else ends[0]
 
@@ -79,10 +80,6 @@ def _is_end(part: Argument) -> bool:
         first = start in (None, 0) and isinstance(stop, int) and stop > 0
         return first or (isinstance(start, int) and start < 0 and stop is None)
     return isinstance(part, int) and part in (0, -1)
-
-
-def _is_whole(part: Argument) -> bool:
-    return isinstance(part, Mapping) and all(bound is None for bound in part.values())
 
 
 def _judged(op: Op, axis: int, fill: Op, place: int, rank: int | None) -> Obligation:

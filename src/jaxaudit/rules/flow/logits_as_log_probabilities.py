@@ -13,6 +13,7 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import BOUNDS
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.spans import Span
 
@@ -188,7 +189,7 @@ def _is_chosen(node: Node) -> bool:
 def _is_by_array(op: Op) -> bool:
     """Whether an op chooses entries by an array of indices."""
     index = op.argument("index", "indices") if op.name in ("py.item", "array.gather") else None
-    return any(isinstance(one, Value) for one in (index if isinstance(index, tuple) else (index,)))
+    return any(isinstance(one, Value) for one in index_parts(index))
 
 
 def _depends(top: Node, target: Node) -> bool:

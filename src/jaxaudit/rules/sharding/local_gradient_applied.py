@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import walk
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
 from jaxaudit.ir.interfaces import made_inside
+from jaxaudit.ir.values import texts_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, made_as, own_results
 
@@ -90,14 +91,7 @@ class _Step:
     @property
     def axes(self) -> set[str]:
         """The axes that the gradient is reduced over."""
-        return {name for op in self.reductions for name in _names(op.arguments.get("axis_name"))}
-
-
-def _names(argument: Argument) -> Iterator[str]:
-    if isinstance(argument, str):
-        yield argument
-    for part in argument if isinstance(argument, tuple) else ():
-        yield from _names(part)
+        return {name for op in self.reductions for name in texts_in(op.arguments.get("axis_name"))}
 
 
 def _is_reduction(op: Op) -> bool:
@@ -125,7 +119,9 @@ def _judged(step: _Step, steps: list[_Step], flow: Flow) -> Iterator[Obligation]
     span = step.call.op.span
     witnesses = [op for one in steps if _run_together(step, one, flow) for op in one.reductions]
     witnesses += [op for derivative in step.derivatives for op in _of_loss(derivative, flow)]
-    missing = {name: op for op in witnesses for name in _names(op.arguments.get("axis_name")) if name not in step.axes}
+    missing = {
+        name: op for op in witnesses for name in texts_in(op.arguments.get("axis_name")) if name not in step.axes
+    }
     if not step.derivatives or not witnesses:
         return
     if not missing:

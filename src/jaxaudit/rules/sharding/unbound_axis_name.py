@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
-from jaxaudit.ir import Argument, Op, Program, Region
+from jaxaudit.ir import Op, Program, Region
+from jaxaudit.ir.values import texts_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown
 
 _PROGRAM = """from jax import lax
@@ -95,14 +96,14 @@ def total(xs):
         # A module runs as it stands; a function that nobody calls may be mapped by somebody else.
         roots = ((root.region, _Around(certain=root.runs)) for root in program.roots)
         maps = [*program.named("vmap", "pmap")]
-        bound = {name for op in maps for name in _names(op.option("axis_name"))}
+        bound = {name for op in maps for name in texts_in(op.option("axis_name"))}
         if next(program.named("shard_map", "transform"), None) or not all(map(_says_name, maps)):
             # What others bind is not in sight: the axes of a mesh, or a name that is given.
             bound = set()
         for region, around in walk(roots, lambda place: _entered(*place)):
             for op in region.ops:
                 if op.name == "collective":
-                    yield from (_judge(op, name, around, bound) for name in _names(op.arguments.get("axis_name")))
+                    yield from (_judge(op, name, around, bound) for name in texts_in(op.arguments.get("axis_name")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +137,6 @@ def _says_name(op: Op) -> bool:
     """Whether a map binds no name, or one that is known."""
     given = (op.options or {}).get("axis_name")
     return given is None or isinstance(given, str)
-
-
-def _names(argument: Argument) -> Iterator[str]:
-    if isinstance(argument, str):
-        yield argument
-    elif isinstance(argument, tuple):
-        for part in argument:
-            yield from _names(part)
 
 
 def _judge(op: Op, name: str, around: _Around, anywhere: set[str]) -> Obligation:

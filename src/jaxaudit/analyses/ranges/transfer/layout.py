@@ -12,6 +12,7 @@ from jaxaudit.analyses.ranges.facts import ANY, Range, Zero, exactly, join, part
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.values import index_parts, is_whole
 
 _NOT_THIS = Zero("a one-hot vector is 0 but for one element", ordinary=True)
 _PADDING = Zero("the padding is 0", ordinary=True, fixed=True, blocks=True)
@@ -92,7 +93,7 @@ def _item(look: Look) -> Range:
 
 
 def _takes_all(index: Argument) -> bool:
-    return all(one is None or _is_whole(one) for one in (index if isinstance(index, tuple) else (index,)))
+    return all(one is None or _is_whole(one) for one in index_parts(index))
 
 
 def _index_puts_back(look: Look, x: Range, index: Argument) -> bool:
@@ -112,7 +113,7 @@ def _index_puts_back(look: Look, x: Range, index: Argument) -> bool:
 
 
 def _is_whole(part: Argument) -> bool:
-    return part == "..." or (isinstance(part, Mapping) and all(one is None for one in part.values()))
+    return part == "..." or is_whole(part)
 
 
 def _joined(look: Look) -> Range:

@@ -15,6 +15,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.subscripts import piece
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.values import index_parts
 
 ELLIPSIS = "..."
 
@@ -50,7 +51,7 @@ def indexed(dims: Dims, index: Argument, look: Look) -> Dims | None:
     """Return the shape of an array after indexing; None where the index is not understood."""
     if isinstance(index, Value) and (look.read(index).items is not None or look.read(index).each is not None):
         return None
-    parts = _without_ellipsis(index if isinstance(index, tuple) else (index,), len(dims), look)
+    parts = _without_ellipsis(index_parts(index), len(dims), look)
     if parts is None:
         return None
     walk = _Walk(look, list(dims))

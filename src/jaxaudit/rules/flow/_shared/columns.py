@@ -12,6 +12,7 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import given_as, inside_of
 from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON, REARRANGED
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.axes._shared.hidden import hiding_reduction
 from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
 from jaxaudit.rules.flow._shared.lined_up import Side, as_written, elementwise, stretched_operands
@@ -63,7 +64,7 @@ def _squeezed(flow: Flow, row: Value, column: Value, shapes: Shapes) -> Op | Non
 def _adds_axis(op: Op) -> bool:
     """Whether an op is `x[:, None]`."""
     index = op.arguments.get("index")
-    return op.name == "py.item" and None in (index if isinstance(index, tuple) else (index,))
+    return op.name == "py.item" and None in index_parts(index)
 
 
 def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
