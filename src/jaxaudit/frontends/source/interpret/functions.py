@@ -232,7 +232,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         bound = _named(bind(it, node.args, function.defaults, given, node))
         declare_axes(it, function, bound)
         bound = {**bound, **_annotated(it, function, bound)}
-        place = frame.place
+        # What is one thing in this call may be another in the next: the outputs of one layer are inputs of another.
+        place = f"{frame.place}:{frame.opened}"
         frame.env.update([(name, sized(value, name, place)) for name, value in bound.items()])
         bindings.note_parameters(it, function, frame.env)
         result = _body(it, function, frame)
