@@ -222,6 +222,8 @@ ARRAYS_OF_ITEMS = _ids("array asarray")
 """Make an array of what Python holds: a list of arrays is stacked, an array is copied."""
 COPIED_ALONG = _ids("tile broadcast_to repeat full_like full")
 """Return each element several times."""
+UNIFORM = _ids("full full_like zeros ones zeros_like ones_like")
+"""Make arrays whose elements are all the same number."""
 FIXED = _ids("zeros ones empty zeros_like ones_like empty_like arange eye identity iota tri indices ones_like_p")
 """Make arrays that have nothing to do with the elements of the arrays they are given."""
 DISCRETE_DRAWS = _ids(

@@ -22,7 +22,7 @@ from jaxaudit.analyses.keys.terms import (
     length,
 )
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, COPIED_ALONG
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, COPIED_ALONG, UNIFORM
 
 Facts = Sequence[Term | None]
 
@@ -181,6 +181,10 @@ class TransferTable:
         return (None if folded is None else self.terms.make(Fold, self._base(key, read), folded),)
 
     def _stack(self, op: Op, read: Read[Term]) -> Facts:
+        if op.function in UNIFORM:
+            # All of its elements are one number, which is no seed of its own for each.
+            fill = self._argument(op.arguments.get("fill_value", op.function), read, self._no_key)
+            return (self.terms.make(Repeat, fill, (op,)),)
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)
         if isinstance(items, Value) and (op.function in ARRAYS_OF_ITEMS or op.function == "copy"):
             return (read(items),)

@@ -119,14 +119,15 @@ class Variation:
     def _collected(self, term: Term) -> Vary | None:
         """Return how what a loop collects behaves over its turns; None where it varies, or nothing collects it."""
         op = self.places.maker.get(term.value) if isinstance(term, Atom) else None
-        loop = None if op is None or op is self.op else Loop.of(op)
-        if loop is None or not isinstance(term, Atom):
+        if op is None or op is self.op or not isinstance(term, Atom):
             return None
-        position = loop.op.results.index(term.value)
-        if not len(loop.carried) <= position < len(loop.body.results):
+        loop, position = Loop.of(op), op.results.index(term.value)
+        if loop is None and (op.name not in MAPPED or not op.regions):
             return None
-        made = self.read(loop.body.results[position])
-        found = Variation(loop.op, loop.body, self.places, self.read).of(made)
+        body = op.regions[-1]
+        if not (0 if loop is None else len(loop.carried)) <= position < len(body.results):
+            return None
+        found = Variation(op, body, self.places, self.read).of(self.read(body.results[position]))
         return None if found is Vary.VARIES else found
 
     def _is_blank(self, term: Term, seen: frozenset[Term] = frozenset()) -> bool:
@@ -201,15 +202,17 @@ class Variation:
         if self.op.name in MAPPED:
             position = self.region.params.index(value)
             mapped = Mapped(self.op).is_mapped(position)
-            return Vary.UNKNOWN if mapped is None else (self._rows(position) if mapped else Vary.SAME)
+            return Vary.UNKNOWN if mapped is None else (self._rows(self.op.operands[position]) if mapped else Vary.SAME)
         for param, _, position in Loop(self.op).carried_in(self.region):
             if param is value:
                 return self._carried(value, position)
-        return Vary.VARIES
+        return next((self._rows(whole) for one, whole in Loop(self.op).elements if one is value), Vary.VARIES)
 
-    def _rows(self, position: int) -> Vary:
-        """Rows differ, unless they are copies of one key."""
-        term = self.read(self.op.operands[position])
+    def _rows(self, whole: Value) -> Vary:
+        """Rows differ, unless they are copies of one key, or what made them made the same each time."""
+        term = self.read(whole)
+        if (collected := self._collected(term)) is not None:
+            return collected
         if isinstance(term, Repeat):
             return Vary.UNKNOWN if isinstance(term.base, Split | View) else Vary.SAME
         return Vary.SAME if isinstance(term, Stack) and len(set(term.items)) == 1 < len(term.items) else Vary.VARIES

@@ -81,6 +81,14 @@ class SameKeyAcrossVmap(Rule):
     def noisy(key, xs):
         return jax.vmap(one, in_axes=(0, None))(xs, key)  #?
 
+    ## one seed, or one number folded in, for all
+    def replicas(n, seed):
+        keys = jax.vmap(jax.random.key)(jnp.full((n,), seed))
+        return jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)  #!
+
+    def streams(key, n):
+        return jax.vmap(lambda i: jax.random.normal(jax.random.fold_in(key, i), (3,)))(jnp.ones(n, int))  #!
+
     ## every leaf gets the same noise
     def perturb(key, params):
         return jax.tree.map(lambda p: p + jax.random.normal(key, p.shape), params)  #!
