@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     aligned,
     data_leaves,
     flattened,
+    given_at,
     leaves_in_order,
     lifted,
     with_data,
@@ -65,7 +66,7 @@ def run_scan(
         out = _carried(it, carry, next_carry, span)
         handed = Border(trees_of(it, (next_carry,)))
         # A number that is given every turn is stacked to an array as well.
-        ys = lifted(it, ys, span)
+        ys = lifted(it, ys, given_at(it, span))
         per_step = leaves_in_order(it, ys, copy=True)
     it.builder.close(region, (*out, *per_step))
     attrs = _loop_attrs(it, function, len(carry.params), options, span)
@@ -225,7 +226,7 @@ def _choose(
         inputs = flattened(it, given) if at else inputs
         with it.builder.nested("function", transforms.name_of(function), span, inputs.params) as region:
             inner.append(transforms.call_inside(it, function, Arguments(inputs.values[share]), span))
-            arrays.append(lifted(it, inner[-1], span))
+            arrays.append(lifted(it, inner[-1], given_at(it, span)))
         regions.append(region)
         after.append(it.reads())
         it.restore(before)

@@ -239,7 +239,7 @@ def aligned(it: Interpreter, pattern: Abstract, value: Abstract, span: Span) -> 
     """Return one value for each leaf of `pattern`, from the same place in `value`; unknown where they do not fit."""
     match pattern:
         case Leaf():
-            return [materialise(it, value, span)]
+            return [materialise(it, value, given_at(it, span) if isinstance(value, Const) else span)]
         case TupleValue(items=items) | Record(items=items):
             parts = _items(it, len(items), value, span)
             return _each(it, items, parts, span)
@@ -247,6 +247,12 @@ def aligned(it: Interpreter, pattern: Abstract, value: Abstract, span: Span) -> 
             return _aligned_box(it, pattern, value, span)
         case _:
             return list(data_leaves(it, pattern)) if same(pattern, value) else unfit(it, pattern, span)
+
+
+def given_at(it: Interpreter, otherwise: Span) -> Span:
+    """Return where the function that was just interpreted gives its results."""
+    last = next((op for op in reversed(it.builder.region.ops) if op.name != "py.const"), None)
+    return last.span if last is not None and last.name == "py.return" else otherwise
 
 
 def unfit(it: Interpreter, pattern: Abstract, span: Span) -> list[Value]:
