@@ -55,6 +55,7 @@ INDEPENDENT = {
         "integer-overflow": "where a range ends stands in the call",
         "out-of-bounds-index": "the index is a constant",
         "where-nan-gradient": "no function in the arms has an infinite slope anywhere: which stand there is data flow",
+        "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },
     "Shapes": {
         "axis-conflict": "an array meets itself",

@@ -39,6 +39,8 @@ class Extent:
     """Whether the last of them surely occurs, or may do so by chance; False for a mere bound."""
     over: tuple[Value, int] | None = None
     """The array and the axis whose positions they are."""
+    part: bool = False
+    """Whether only some of them were picked, perhaps without the last."""
 
     @property
     def last(self) -> Dim:
@@ -124,7 +126,7 @@ class _Look:
         found = None if first is None else ask(first)
         # Some of the elements need not have the last one among them; a loop over all of them does.
         part = op.name in SELECTED and op.name != "py.element" and not leaves_nothing_out(op.arguments.get("index", 0))
-        return replace(found, reached=False) if found is not None and part else found
+        return replace(found, reached=False, part=True) if found is not None and part else found
 
     def number(self, argument: Argument) -> Dim | None:
         """Return the integer that an argument is."""
@@ -178,10 +180,20 @@ class _Look:
             return None
         return self._between(0, start, op) if stop is None else self._between(start, stop, op)
 
+    def held(self, op: Op, ask: Ask) -> Extent | None:
+        """The numbers of an array that a trace has captured."""
+        if not isinstance(op.extent, tuple):
+            return None
+        low, high = op.extent
+        return _extent(constant(low), constant(high + 1), op)
+
     def drawn(self, op: Op, ask: Ask) -> Extent | None:
         """`randint(key, shape, first, n)`, `permutation(key, n)`, `choice(key, n)`, `categorical(key, logits)`."""
         if op.function == "randint":
-            return self._between(op.arguments.get("minval"), op.arguments.get("maxval"), op)
+            # A trace has what is beside the key and the shape in the order of the call.
+            traced = op.arguments.get("operands")
+            low, end = traced if isinstance(traced, tuple) and len(traced) == 2 else (None, None)
+            return self._between(op.arguments.get("minval", low), op.arguments.get("maxval", end), op)
         if op.function == "categorical":
             return self._along(op, op.arguments.get("logits"), op.arguments.get("axis", -1))
         given = op.argument("x", "a") if op.function in REORDERINGS | {"choice"} else None
@@ -249,6 +261,7 @@ def _extent(low: Dim | None, end: Dim | None, op: Op) -> Extent | None:
 
 _RULES: Mapping[str, Callable[[_Look, Op, Ask], Extent | None]] = {
     "array.create": _Look.counted,
+    "py.const": _Look.held,
     "key.draw": _Look.drawn,
     "array.order": _Look.ordered,
     "py.element": _Look.turned,

@@ -29,7 +29,7 @@ from jaxaudit.analyses.keys.terms import (
 )
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.functions import MANY_TO_ONE
+from jaxaudit.ir.functions import MANY_TO_ONE, UNIFORM
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import MAPPED, UNFOLLOWED
 
@@ -215,6 +215,9 @@ class Variation:
             return collected
         if isinstance(term, Repeat):
             return Vary.UNKNOWN if isinstance(term.base, Split | View) else Vary.SAME
+        maker = self.places.maker.get(whole)
+        if maker is not None and maker.function in UNIFORM:
+            return Vary.SAME
         return Vary.SAME if isinstance(term, Stack) and len(set(term.items)) == 1 < len(term.items) else Vary.VARIES
 
     def _carried(self, value: Value, position: int) -> Vary:

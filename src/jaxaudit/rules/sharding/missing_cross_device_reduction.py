@@ -83,8 +83,8 @@ def _verdict(op: Op, value: Value, spread: Spread) -> Obligation:
     return Obligation(
         value.span,
         message=f"{what} leaves `shard_map` as equal along `{axis}`, but each device has computed its own",
-        current=f"`out_specs` does not name `{axis}`, and nothing reduces over it: JAX refuses this, or, with its "
-        "check off, takes what one device has computed for all",
+        current=f"`out_specs` does not name `{axis}`, and nothing reduces over it: with its check off, JAX takes what "
+        "one device has computed for all",
         expected="the shards are reduced, or the output is declared sharded",
         steps=(Step(op.span, "the function is called for all devices here"),) if op.span != value.span else (),
         suggestion=f"reduce it with `jax.lax.pmean` or `psum` over '{axis}', or name '{axis}' in `out_specs`; with "

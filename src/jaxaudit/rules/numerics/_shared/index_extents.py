@@ -47,6 +47,8 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
             yield proved(op.span, reason)
         elif _is_left_out(op, extent, facts, far=over > 1) or _is_guarded(op, extent, facts):
             yield unknown(op.span, "what is read beyond the end may be left out afterwards")
+        elif extent.part:
+            yield unknown(op.span, f"only some of the numbers up to {shown(extent.last)} are used as indices")
         else:
             yield _too_far(op, index, extent, size)
 
