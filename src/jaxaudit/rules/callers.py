@@ -31,11 +31,15 @@ def _named(one: Obligation, way: Sequence[Op]) -> Obligation:
     return replace(one, steps=(*one.steps, *further)) if further else one
 
 
+def ops_of(one: Obligation, facts: Facts) -> Sequence[Op]:
+    """Return the ops that a finding is about: those that make what is handled wrongly, or all at its place."""
+    makers = [facts.flow.maker(value) for value in one.cause]
+    return [op for op in makers if op is not None and op.span == one.span] or _at(facts).get(one.span, [])
+
+
 def _due(one: Obligation, facts: Facts) -> Sequence[Op]:
     """Return the calls that a finding is due to, the nearest first; none where others lead to it as well."""
-    flow = facts.flow
-    makers = [op for value in one.cause if (op := flow.maker(value)) is not None and op.span == one.span]
-    ops = makers or _at(facts).get(one.span, [])
+    ops = ops_of(one, facts)
     if one.way:
         return next((way for op in ops if (way := tuple(_needed(op, reversed(one.way), facts)))), ())
     ways = {tuple(_needed(op, _calls_around(op, facts), facts)) for op in ops}

@@ -13,9 +13,10 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.rules.base import Obligation, Rule
 from jaxaudit.rules.callers import with_callers
 from jaxaudit.rules.intent.policy import based, lowered
+from jaxaudit.rules.origins import with_origins
 
 
 def judged(rule: type[Rule], facts: Facts) -> Iterator[Obligation]:
     """Let a rule judge a program, note what its findings rest on and due to whom, and lower what may be meant."""
     found = based(rule, rule().run(facts.program, facts), facts)
-    return lowered(with_callers(rule, found, facts), facts)
+    return with_origins(lowered(with_callers(rule, found, facts), facts), facts)
