@@ -25,7 +25,7 @@ def with_origins(obligations: Iterable[Obligation], facts: Facts) -> Iterator[Ob
 
 
 def _explained(one: Obligation, facts: Facts) -> Obligation:
-    ops = ops_of(one, facts)
+    ops = [op for op in ops_of(one, facts) if not op.is_derived]
     values = (*one.cause, *(value for op in ops for value in op.operands))
     steps = [step for op in ops for step in wrapping(op)]
     steps += [step for value in dict.fromkeys(values) for step in _history(value, facts.flow)]

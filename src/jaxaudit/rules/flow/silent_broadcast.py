@@ -75,6 +75,18 @@ class SilentBroadcast(Rule):
         ),
         Example(
             """
+            def value(w, scale, x):
+                return scale * (x @ w) + jnp.ones((8, 1))
+
+            def loss(w, scale):
+                return jnp.square(value(w, scale, jnp.ones((8, 3))) - jnp.zeros(8)).mean()  #!
+
+            loss(jnp.ones((3, 1)), jnp.ones((8, 1)))
+            """,
+            "a column that was scaled and shifted by others",
+        ),
+        Example(
+            """
             def score(w, obs, actions):
                 mean = jnp.squeeze(obs @ w)  #!
                 return jnp.sum((actions - mean) ** 2)

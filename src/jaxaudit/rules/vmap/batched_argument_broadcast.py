@@ -119,12 +119,12 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
             yield proved(op.span, "no argument that is not mapped has the mapped axis")
         for one in found:
             met = _met(one, flow, shapes)
-            inside = None if met is None else hiding_reduction(met, flow)
+            inside = None if met is None else hiding_reduction(met, flow, shapes)
             if met is None or not (inside is not None or _twice(one, context)):
                 reason = "an argument with the mapped axis is given whole; the elements may be meant to meet all of it"
                 yield unknown(op.span, reason)
             else:
-                yield _finding(one, met, inside or hiding_reduction(op, flow))
+                yield _finding(one, met, inside or hiding_reduction(op, flow, shapes))
 
 
 def _shared(op: Op, context: Context) -> Iterator[_Shared]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import holders, last
+from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Value
@@ -28,18 +28,18 @@ def columns_met(flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
             if squeezed is not None and not _is_left_over(flow.maker(source)):
                 yield op, _lost(op, squeezed, column, row)
             else:
-                yield op, _judge(op, source, column, row, flow)
+                yield op, _judge(op, source, (column, row), flow, shapes)
 
 
-def _judge(op: Op, source: Value, column: ShapeFact, row: ShapeFact, flow: Flow) -> Obligation:
-    maker = flow.maker(source)
+def _judge(op: Op, source: Value, met: tuple[ShapeFact, ShapeFact], flow: Flow, shapes: Shapes) -> Obligation:
+    maker, (column, row) = flow.maker(source), met
     if _is_left_over(maker):
         return _finding(op, source, maker, column, row, Severity.ERROR)
     if maker is not None and (maker.name in REARRANGED or _adds_axis(maker)):
         return proved(op.span, f"{shape_text(column.dims)} was given its last axis on purpose")
     if maker is not None and maker.name == "array.reduce":
         return unknown(op.span, f"whether {shape_text(column.dims)} is to meet every entry is not known")
-    hidden = hiding_reduction(op, flow) is not None
+    hidden = hiding_reduction(op, flow, shapes) is not None
     return _finding(op, source, maker, column, row, Severity.ERROR if hidden else Severity.WARNING)
 
 
@@ -76,18 +76,23 @@ def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
 
 
 def _source(flow: Flow, column: Value, shapes: Shapes) -> Value:
-    """Return the value by which a column got its last axis, from wherever it was handed on."""
+    """Return the value by which a column got its last axis, from wherever it was handed on.
 
-    def before(value: Value) -> Value | None:
+    Of several that it was computed from, one with an axis that was left over says more than one that was given it.
+    """
+
+    def before(value: Value) -> Sequence[Value]:
         maker = flow.maker(value)
         if maker is None:
-            return _outside(flow, value, shapes)
+            outside = _outside(flow, value, shapes)
+            return () if outside is None else (outside,)
         if maker.name in BODIES or maker.name in MAPPED:
-            return next((one for _, one in inside_of(maker, maker.results.index(value))), None)
+            return [one for _, one in inside_of(maker, maker.results.index(value))][:1]
         keeps = maker.name in PASSED_ON or maker.name in ("array.map", "array.normalise")
-        return _column_in(maker, shapes) if keeps and not _is_left_over(maker) else None
+        return _columns_in(maker, shapes) if keeps and not _is_left_over(maker) else ()
 
-    return last(column, before)
+    ends = [value for value in walk((column,), before) if not before(value)]
+    return next((value for value in ends if _is_left_over(flow.maker(value))), ends[0] if ends else column)
 
 
 def _is_left_over(maker: Op | None) -> bool:
@@ -98,13 +103,12 @@ def _is_left_over(maker: Op | None) -> bool:
     return taken or maker.name == "array.dot" or maker.qualified.endswith(".__call__")
 
 
-def _column_in(maker: Op, shapes: Shapes) -> Value | None:
-    """Return the operand that a column comes from: the only one, or the only one with as many axes."""
+def _columns_in(maker: Op, shapes: Shapes) -> Sequence[Value]:
+    """Return the operands that a column comes from: the only one, or those with as many axes."""
     if len(maker.operands) == 1:
-        return maker.operands[0]
+        return maker.operands
     rank = len(shapes.of(maker.results[0]).dims or ())
-    columns = [value for value in maker.operands if len(shapes.of(value).dims or ()) == rank]
-    return columns[0] if len(columns) == 1 and rank else None
+    return [value for value in maker.operands if rank and len(shapes.of(value).dims or ()) == rank]
 
 
 def _outside(flow: Flow, param: Value, shapes: Shapes) -> Value | None:
