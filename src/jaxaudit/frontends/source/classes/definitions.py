@@ -164,8 +164,7 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
 
 
 def _constructed(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
-    unknown_rest = given.star is not None or given.stars is not None
-    if cls.kind == "namedtuple" and not unknown_rest:
+    if cls.kind == "namedtuple":
         protocols.note(it, lookup(f"{cls.frame.module.name}.{cls.name}"), given)
         fields = _field_values(it, cls, given, span)
         it.stores.store(cls, fields)
@@ -176,13 +175,14 @@ def _constructed(it: Interpreter, cls: ClassValue, given: Arguments, span: Span)
         it.call(BoundMethod(init, made), given, span)
         trees.note_static(it, cls, made, span)
         return made
+    unknown_rest = given.star is not None or given.stars is not None
     if init is None and cls.kind == "plain" and not unknown_rest and _is_bare(cls):
         count = len(given.positional) + len(given.keywords)
         attrs = {"class": cls.name, "arguments": count, "where": trees.place_of(cls)}
         it.emit("tree.made", span, attrs=attrs, results=0)
-    if init is None and cls.kind == "dataclass" and not unknown_rest:
+    if init is None and cls.kind == "dataclass":
         return _construct_dataclass(it, cls, given, span)
-    if cls.kind in ("plain", "namedtuple") and not given.all() and not _strange_bases(cls):
+    if cls.kind == "plain" and not given.all() and not _strange_bases(cls):
         return it.heap.new(ObjectBox(cls, {}))
     operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
     attrs = {"callee": cls.name, "reason": f"how {cls.name} is constructed is not known"}
@@ -216,12 +216,15 @@ def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, spa
 
 
 def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> dict[str, Abstract]:
-    values: dict[str, Abstract] = dict(zip(cls.fields, given.positional, strict=False))
+    values: dict[str, Abstract] = dict(zip(cls.fields, given.placed, strict=False))
+    open_ended = given.star is not None or given.stars is not None
     converted = _converted(cls) if renames_fields(cls) else ()
     for name in cls.fields:
         word = parameter_of(cls, name)
         if word in given.keywords:
             values[name] = given.keywords[word]
+        elif name not in values and open_ended:
+            values[name] = it.unknown("given by * or **", span, name)
         elif name not in values:
             default = cls.defaults.get(name)
             values[name] = it.unknown("no argument is given", span, name) if default is None else _own(it, default)
