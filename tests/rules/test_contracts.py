@@ -11,6 +11,7 @@ from jaxaudit.discover import decode_file, loader
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.rules.base import Verdict
 from jaxaudit.rules.contracts import CONTRACTS, Answers, unanswered
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
@@ -38,6 +39,22 @@ def test_every_occurrence_lists_its_whole_contract(rule):
             for clause in CONTRACTS[op.name]:
                 if not op.library and clause.applies(op, facts):
                     assert answers.at(clause.rule, op, within=clause.within), (op.span, clause.rule)
+
+
+DECIDED_ELSEWHERE = {
+    "initial-carry-mismatch": "`carry-type-changes` proves what fits and leaves open what is not known"
+}
+"""Rules that name one kind of a violation whose obligations another rule lists."""
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_no_rule_only_finds_mistakes(rule):
+    if rule.traced_only or rule.name in DECIDED_ELSEWHERE or rule.name in {clause.rule for clause in CLAUSES}:
+        return
+    examples = (SourceFile("example.py", one.program) for one in (*rule.valid, *rule.invalid))
+    programs = (read_source([one], loader([one])).program for one in examples)
+    verdicts = {one.verdict for program in programs for one in rule().run(program, solve(program, set(rule.needs)))}
+    assert verdicts - {Verdict.VIOLATED}
 
 
 PROGRAM = """

@@ -72,6 +72,9 @@ class DensityOfSquashedSample(Rule):
                 yield _at_squashed(flow.through(density, one.op, one.action), one.op)
             if one.alone:
                 yield from _before_squashing(one, flow)
+                continue
+            for density in densities(flow, one.raw, one.sample):
+                yield unknown(density.span, "the sample is squashed at several places, and one may account for it")
 
 
 def _before_squashing(squashing: Squashing, flow: Flow) -> Iterator[Obligation]:

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import FOREIGN
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, unknown
 
 
 class MethodOfOtherLibrary(Rule):
@@ -31,7 +31,7 @@ class MethodOfOtherLibrary(Rule):
         jnp.tile(jnp.repeat(x, 2), (2, 1))
 
     ## When it cannot tell
-    When it is not known that the value is an array of JAX, nothing is said.
+    When it is not known that the value is an array of JAX, it is left open.
     """
 
     summary = "A method is called that arrays of JAX do not have."
@@ -56,6 +56,8 @@ class MethodOfOtherLibrary(Rule):
             owner = FOREIGN.get(op.callee.removeprefix(".")) if op.is_method and not op.guarded else None
             if owner is not None and _on_array(op, facts.flow):
                 yield _missing(op, op.callee.removeprefix("."), owner)
+            elif owner is not None:
+                yield unknown(op.span, f"whether this is an array of JAX, or of {owner}, is not known")
 
 
 def _on_array(op: Op, flow: Flow) -> bool:

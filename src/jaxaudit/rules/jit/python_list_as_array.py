@@ -55,7 +55,7 @@ class PythonListAsArray(Rule):
         values = []
         for i in range(n):
             values.append(i * 0.5)
-            print(np.array(values).mean(), jnp.array([1.0, 2.0]))
+            print(np.array(values).mean(), jnp.array([1.0, 2.0]), jnp.asarray(np.ones(3)))
         return jnp.array(values)
 
     ## one array, or numbers that stay numbers

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.tracing import TracingFacts, Visit
+from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, named
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import steps_of, transform
 
 
@@ -64,13 +64,19 @@ class TracedShapeArithmetic(Rule):
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every array made from Python values that traced code turns back into one."""
+        """List everything that traced code turns into a Python number."""
         yield from (one for visit in facts.get(TracingFacts).of("py.to_python") for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op, asked, fact = visit.op, visit.op.arguments.get("a"), visit.role("a")
-    if visit.tracer is None or not (fact.traced_array and fact.made):
+    if visit.tracer is None:
+        return
+    if not (fact.traced_array and fact.made):
+        if fact.kind is Kind.STATIC:
+            yield proved(op.span, f"{named(asked, 'what is asked for')} is a value of Python already")
+        elif fact.kind is Kind.UNKNOWN:
+            yield unknown(op.span, f"whether {named(asked, 'what is asked for')} is traced is not known")
         return
     yield Obligation(
         op.span,

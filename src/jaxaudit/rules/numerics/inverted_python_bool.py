@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, proved
+from jaxaudit.rules.base import Obligation, Rule, proved, unknown
 
 
 class InvertedPythonBool(Rule):
@@ -60,8 +60,8 @@ class InvertedPythonBool(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every inversion of something that is known to be true or false."""
         values, flow = python_values(facts), facts.flow
-        inversions = [op for op in program.mapping("invert") if op.is_operator and not _only_masks(op, flow)]
-        yield from (one for op in inversions for one in _judge(op, values))
+        inversions = [op for op in program.mapping("invert") if op.is_operator]
+        yield from (_judge(op, values, flow) for op in inversions)
 
 
 def _only_masks(op: Op, flow: Flow) -> bool:
@@ -70,15 +70,18 @@ def _only_masks(op: Op, flow: Flow) -> bool:
     return bool(readers) and all(one.function == "bitwise_and" for one in readers)
 
 
-def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
+def _judge(op: Op, values: PythonValues, flow: Flow) -> Obligation:
     operand = op.arguments.get("x")
+    if _only_masks(op, flow):
+        return proved(op.span, "it only goes into `&`, where the last bit alone counts")
     if values.is_bool(operand):
-        yield Obligation(
+        return Obligation(
             op.span,
             message="`~` inverts a Python bool, which gives -1 or -2: both count as true",
             current="`~True` is -2 and `~False` is -1",
             expected="the opposite truth value",
             suggestion="use `not`",
         )
-    elif values.is_truth(operand):
-        yield proved(op.span, "what is inverted is an array of truth values")
+    if values.is_truth(operand):
+        return proved(op.span, "what is inverted is an array of truth values")
+    return unknown(op.span, "whether what is inverted is a bool of Python is not known")

@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Obligation, Rule, Step
+from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
 _AXES = ("axis", "axes", "dim", "dims", "dimension", "dimensions", "axis1", "axis2", "source", "destination")
 _TAKES_AXES = ("array.reduce", "array.permute", "array.expand", "array.squeeze", "array.normalise", "array.join")
@@ -34,7 +34,7 @@ class LengthAsRank(Rule):
         total = jnp.sum(x, axis=tuple(range(1, x.ndim)))
 
     ## When it cannot tell
-    `len` of something that may be a list or a shape is not judged.
+    `len` of something that may be a list or a shape is left open.
     """
 
     summary = "`len(x)` is the size of the first axis, but it is used as a number of axes."
@@ -68,8 +68,16 @@ class LengthAsRank(Rule):
 
 def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]:
     for name in _AXES:
-        found = _length(op.arguments[name], values) if name in op.arguments else None
-        if found is not None and _is_array(found.operands[0], values, shapes):
+        given = op.arguments.get(name)
+        if not any(True for _ in values_in(given)):
+            continue
+        made = list(_makers(given, values))
+        found = next((one for one in made if one is not None and one.qualified == "len"), None)
+        if found is None and None not in made:
+            yield proved(op.span, f"no length goes into `{name}`")
+        elif found is None or not _is_array(found.operands[0], values, shapes):
+            yield unknown(op.span, f"what `{name}` is made of is not known, or what its length is taken of")
+        else:
             yield Obligation(
                 op.span,
                 message=f"`{name}` comes from the length of an array, which is the size of its first axis",
@@ -80,11 +88,9 @@ def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]
             )
 
 
-def _length(argument: Argument, values: PythonValues) -> Op | None:
-    """Return the `len(...)` behind an argument, through arithmetic, ranges and tuples."""
-    reached = walk(values_in(argument), lambda one: _behind(values.maker(one)))
-    made = (values.maker(one) for one in reached)
-    return next((op for op in made if op is not None and op.name == "array.shape" and op.qualified == "len"), None)
+def _makers(argument: Argument, values: PythonValues) -> Iterator[Op | None]:
+    """Return what made an argument, through arithmetic, ranges and tuples; None for what came from outside."""
+    return (values.maker(one) for one in walk(values_in(argument), lambda one: _behind(values.maker(one))))
 
 
 def _behind(op: Op | None) -> tuple[Value, ...]:

@@ -52,7 +52,7 @@ class SizeNotInteger(Rule):
         half = x.shape[0] // 2
         wide = x.reshape(half, 2, *x.shape[1:])
         noise = jax.random.normal(key, (math.ceil(n / 2), int(n / 3)) + x.shape[1:])
-        return wide, noise, x[:half], jnp.arange(n / 2), jnp.split(x, 6 / 2)
+        return wide, noise, x[:half], jnp.arange(n / 2), jnp.split(x, 6 / 2), jnp.zeros((half + 1, 3))
     """
     invalid = """
     ## a quotient

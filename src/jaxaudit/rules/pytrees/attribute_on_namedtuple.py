@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, proved, unknown
 from jaxaudit.rules.trees import nodes
 
 
@@ -47,6 +47,9 @@ class AttributeOnNamedtuple(Rule):
             "    s = S(1)\n    return s._replace(x=2)\n",
             "replaced",
         ),
+        Example(
+            "class Log:\n    def __init__(self):\n        self.lines = 0\n\nlog = Log()\nlog.lines = 2\n", "an object"
+        ),
     )
     invalid = (
         Example(
@@ -62,15 +65,23 @@ class AttributeOnNamedtuple(Rule):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every attribute that is set on a named tuple."""
+        """List every attribute that is set on something."""
         rebuilt = {op.class_name for op in program.named("py.replace")}
         borders = [op.border for op in program.having(Op.border) if op.border is not None]
         crossing = [node for border in borders for tree in border.trees for node in nodes(tree)]
         rebuilt |= {node.name for node in crossing if node.kind == "namedtuple"}
-        yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if op.record)
+        yield from (_judge(op, rebuilt) for op in program.named("py.store_attr"))
 
 
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:
+    if not op.record:
+        if op.object_id is None:
+            return unknown(op.span, "what the attribute is set on is not known")
+        return proved(op.span, "it is set on an object that keeps its attributes")
+    return _lost(op, rebuilt)
+
+
+def _lost(op: Op, rebuilt: set[str]) -> Obligation:
     cls, name, raises = op.record, op.label, op.direct
     return Obligation(
         op.span,
