@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict
+from jaxaudit.analyses.axes.picks import Pick, picks
 from jaxaudit.analyses.axes.weights import WeightedSum, weighted_sums
 from jaxaudit.analyses.extents import met
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Program, Value
@@ -34,7 +36,8 @@ class ReductionOverWrongAxis(Rule):
     Follows the result of a `softmax`, or of a division by one's own sum, to the sum it is the weights of (`einsum`,
     `@`, or a product and a `sum`) and compares the axis that adds up to one with the axis that is summed over. It also
     finds reductions that take an axis away which the result then meets, while the other one has a name of its own.
-    Mean and spread of one array that are calculated with together have to be over the same axes.
+    Mean and spread of one array that are calculated with together have to be over the same axes, and so have a
+    `log_softmax` and what picks the entry of each label (`take_along_axis`, an index array, a one-hot mask).
 
     ## Why is this bad?
     With `softmax` over the batch the weights of one example depend on all others, and those of its time steps add up
@@ -54,7 +57,7 @@ class ReductionOverWrongAxis(Rule):
     """
 
     summary = "Weights add up to one over another axis than the one they are summed over."
-    needs = (Shapes, Axes)
+    needs = (Shapes, Axes, Ranges)
 
     valid = (
         Example(_PROGRAM.format(axis=1, mark=""), "over time, as the sum"),
@@ -68,6 +71,12 @@ class ReductionOverWrongAxis(Rule):
             "def overlap(scores, truth):\n    return (jax.nn.softmax(scores, axis=-1) * truth).sum(axis=0)\n\n"
             "overlap(jnp.ones((9, 4)), jnp.ones((9, 4)))\n",
             "a count of each class",
+        ),
+        Example(
+            "def loss(logits, labels):\n    logp = jax.nn.log_softmax(logits)\n"
+            "    chosen = jnp.take_along_axis(logp, labels[:, None], axis=-1)\n"
+            "    return chosen, (logp * jax.nn.one_hot(labels, 3)).sum(-1), logp[jnp.arange(8), labels]\n",
+            "the label of each row",
         ),
     )
     invalid = (
@@ -97,6 +106,13 @@ class ReductionOverWrongAxis(Rule):
             "head(jnp.ones((POINTS, WIDTH)), jnp.ones((WIDTH, 3)))\n",
             "the layer behind it was made for what is gone",
         ),
+        Example(
+            "def loss(logits, labels):\n    logp = jax.nn.log_softmax(logits, axis=0)  #!\n"
+            "    return -jnp.take_along_axis(logp, labels[:, None], axis=1).mean()\n\n"
+            "def other(logits, labels):\n    rows = jnp.arange(8)\n"
+            "    return jax.nn.softmax(logits * jnp.ones((8, 3)), axis=0)[rows, labels]  #!\n",
+            "labels along another axis",
+        ),
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
@@ -113,6 +129,7 @@ class ReductionOverWrongAxis(Rule):
         flow = facts.flow
         makers = program.named("array.normalise", "array.map")
         yield from (_judged(one) for op in makers for one in weighted_sums(op, flow, shapes))
+        yield from (_picked(one) for op in program.named("array.normalise") for one in picks(op, facts))
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
         yield from samples(facts)
 
@@ -145,6 +162,20 @@ def _judged(one: WeightedSum) -> Obligation:
         expected=f"the weights add up to one over axis {one.summed}, the one that is summed over",
         steps=(Step(one.total.span, f"{weights} are summed over axis {one.summed} here; axis {one.axis} stays"),),
         suggestion=f"normalise over `axis={one.summed}`",
+    )
+
+
+def _picked(one: Pick) -> Obligation:
+    name = one.normalise.function
+    if one.axis == one.along:
+        return proved(one.normalise.span, f"one of each is picked along the axis that `{name}` runs over")
+    return Obligation(
+        one.normalise.span,
+        message=f"`{name}` runs over axis {one.axis}, but one of each is picked along axis {one.along}",
+        current=f"the entries that are chosen between do not add up to one: those along axis {one.axis} do",
+        expected=f"a distribution over axis {one.along}, along which one entry is picked",
+        steps=(Step(one.op.span, f"one entry of each is picked along axis {one.along} here"),),
+        suggestion=f"use `axis={one.along}`",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.meetings import Side, taken_sides
-from jaxaudit.analyses.dims import Dim, same
+from jaxaudit.analyses.dims import Dim, differ, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
@@ -115,6 +115,8 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
             continue
         if not found and None in axes and not _are_known(op, context):
             yield unknown(op.span, "the shapes of the arguments are not all known")
+        elif not found and None in axes and _may_have_axis(op, context):
+            yield unknown(op.span, "an argument that is not mapped has as many entries as are mapped, maybe by chance")
         elif not found and None in axes:
             yield proved(op.span, "no argument that is not mapped has the mapped axis")
         for one in found:
@@ -142,6 +144,13 @@ def _are_known(op: Op, context: Context) -> bool:
     whole = [context.of(value).dims for value, axis in zip(op.operands, axes_of(op), strict=True) if axis is None]
     firsts = all(dims is not None and all(dim.known for dim in dims[:1]) for dims in whole)
     return firsts and any(side.dim.known for side in taken_sides(op, context.of))
+
+
+def _may_have_axis(op: Op, context: Context) -> bool:
+    """Whether the first axis of an argument that is not mapped may be the mapped one, as far as sizes tell."""
+    sizes = [side.dim for side in taken_sides(op, context.of)]
+    whole = [context.of(value).dims for value, axis in zip(op.operands, axes_of(op), strict=True) if axis is None]
+    return any(not differ(dims[0], size) for dims in whole if dims for size in sizes)
 
 
 def _is_one(first: Dim, second: Dim) -> bool:

@@ -1,0 +1,86 @@
+"""Scores and probabilities, and the axis along which one of each is picked: it has to be the one they compete along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.extents import extents
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import ahead, walk
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.literals import axes_in
+from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.record import record
+from jaxaudit.ir.values import index_parts
+
+_DISTRIBUTIONS = ("softmax", "log_softmax")
+
+
+@record
+class Pick:
+    """One entry of every distribution is taken: those of the label, of the action, of the next token."""
+
+    normalise: Op
+    axis: int
+    """The axis along which the entries add up to one."""
+    op: Op
+    along: int
+    """The axis along which one of them is taken, counted as the other one is."""
+
+
+def picks(op: Op, facts: Facts) -> Iterator[Pick]:
+    """Return where one entry of each distribution that an op makes is taken, with both axes."""
+    axes = axes_in(op.arguments.get("axis", -1)) if op.function in _DISTRIBUTIONS else None
+    if axes is None or len(axes) != 1:
+        return
+    flow, shapes = facts.flow, facts.get(Shapes)
+    rank, home = shapes.of(op.result).rank, flow.places.region_of[op]
+
+    def further(value: Value) -> Iterator[Value]:
+        # A map or a loop takes an axis away, so that the others have other numbers inside.
+        near = (one for one in ahead(flow, value, _keeps_places) if shapes.of(one).rank == rank)
+        return (one for one in near if rank is not None or flow.places.region_of_value(one) is home)
+
+    for value in walk(op.results, further):
+        for reader in flow.readers.get(value, ()):
+            along = _along(reader, value, facts)
+            places = (axes[0], along) if rank is None else (place_of(axes[0], rank), place_of(along or 0, rank))
+            if along is None or None in places:
+                continue
+            # Of unknown rank, 1 and -1 may be the same axis.
+            if rank is not None or (axes[0] < 0) is (along < 0):
+                yield Pick(op, places[0] or 0, reader, places[1] or 0)
+
+
+def _keeps_places(op: Op) -> bool:
+    """Whether an op leaves every element where it is."""
+    return op.name in PASSED_ON or (op.name == "array.map" and len(op.operands) == 1)
+
+
+def _along(op: Op, value: Value, facts: Facts) -> int | None:
+    """Return the axis along which an op takes one entry each; None where it does not, or along several."""
+    if op.function == "take_along_axis" and op.argument("arr", "a") is value:
+        axis = op.arguments.get("axis")
+        return axis if isinstance(axis, int) else None
+    if op.name == "py.item" and op.arguments.get("base") is value:
+        return _beside_counters(op, facts)
+    if op.name == "array.map" and op.function == "multiply":
+        return -1 if any(_is_one_hot(one, facts) for one in op.operands if one is not value) else None
+    return None
+
+
+def _beside_counters(op: Op, facts: Facts) -> int | None:
+    """Return the axis of the one index array in `x[jnp.arange(n), labels]` that does not count its axis."""
+    parts = index_parts(op.arguments.get("index"))
+    if len(parts) < 2 or not all(isinstance(part, Value) for part in parts):
+        return None
+    found = [extents(facts)(part) for part in parts if isinstance(part, Value)]
+    chosen = [at for at, one in enumerate(found) if one is None or one.source.name != "array.create"]
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def _is_one_hot(value: Value, facts: Facts) -> bool:
+    maker = facts.flow.maker(value)
+    return maker is not None and maker.function == "one_hot" and maker.arguments.get("axis") is None
