@@ -6,19 +6,19 @@ along the axis they are normalised over, so it is this axis that the sum has to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import holders
+from jaxaudit.analyses.queries import behind, holders, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.analyses.shapes.literals import axes_in, is_slice
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.interfaces import leaves_as
-from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.interfaces import leaves_as, moved
+from jaxaudit.ir.ops import BODIES, PASSED_ON
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,54 @@ def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
             for role, axis, summed in _sums(reader, start, flow, shapes):
                 shift = len(start.dims) - len(dims) if len(start.dims) > len(dims) and axis < place else 0
                 yield WeightedSum(op, reader, role, place, summed - shift)
+
+
+def is_self_attention(one: WeightedSum, flow: Flow) -> bool:
+    """Whether the scores compare the parts of one thing with each other, and the weights mix parts of it.
+
+    Then each part has to get shares of all others. Tokens that are shared out among experts, or points among
+    clusters, are compared with something else; what is shared out so is mostly divided by what each one got.
+    """
+    weights = one.normalise.result
+    counted = any(
+        reader.function == "sum" and one.summed in (axes_in(reader.arguments.get("axis")) or ())
+        for reader in flow.readers.get(weights, ())
+    )
+    compared = next((op for op in _compared(one.normalise, flow)), None)
+    mixed = [value for value in one.total.operands if value is not weights]
+    if counted or compared is None or len(compared.operands) != 2 or len(mixed) != 1:
+        return False
+    origins = [_origins(value, flow) for value in (*compared.operands, *mixed)]
+    return bool(set.intersection(*origins))
+
+
+def _compared(normalise: Op, flow: Flow) -> Iterator[Op]:
+    """Return the products that scores come from, through scales, biases and masks."""
+
+    def before(value: Value) -> Sequence[Value]:
+        op = flow.maker(value)
+        changes = op is not None and (op.name in PASSED_ON or op.name in ("array.map", "array.select"))
+        return op.operands if op is not None and changes else behind(flow, value, nothing)
+
+    made = (flow.maker(value) for value in walk(normalise.operands[:1], before))
+    return (op for op in made if op is not None and op.name == "array.dot")
+
+
+def _origins(value: Value, flow: Flow) -> set[Value]:
+    """Return what queries, keys or values are, or are projected from."""
+
+    def before(one: Value) -> Sequence[Value]:
+        given = moved(flow.maker(one))
+        return (given,) if given is not None else behind(flow, one, nothing)
+
+    found = set(walk((value,), before))
+    projections = (flow.maker(one) for one in found)
+    layers = [op for op in projections if op is not None and _projects(op)]
+    return found.union(*(set(walk(op.operands, before)) for op in layers))
+
+
+def _projects(op: Op) -> bool:
+    return op.name == "array.dot" or op.qualified.endswith(".__call__")
 
 
 def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:

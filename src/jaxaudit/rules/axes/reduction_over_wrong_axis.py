@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict
 from jaxaudit.analyses.axes.picks import Pick, picks
-from jaxaudit.analyses.axes.weights import WeightedSum, weighted_sums
+from jaxaudit.analyses.axes.weights import WeightedSum, is_self_attention, weighted_sums
 from jaxaudit.analyses.extents import met
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
@@ -53,7 +54,8 @@ class ReductionOverWrongAxis(Rule):
 
     ## When it cannot tell
     When shapes are not known, or the weights go elsewhere first. Where only the weights have the normalised axis (soft
-    assignment to clusters, slots) the sum may be meant; this is left open.
+    assignment to clusters, slots, experts) the sum may be meant; this is left open, unless it is plain attention of
+    something to itself.
     """
 
     summary = "Weights add up to one over another axis than the one they are summed over."
@@ -113,6 +115,12 @@ class ReductionOverWrongAxis(Rule):
             "    return jax.nn.softmax(logits * jnp.ones((8, 3)), axis=0)[rows, labels]  #!\n",
             "labels along another axis",
         ),
+        Example(
+            "def attend(w, x):\n    q, k, v = jnp.split(x @ w, 3, axis=-1)\n    s = q @ k.transpose(0, 2, 1) / 4\n"
+            "    return jax.nn.softmax(s, axis=1) @ v  #!\n\n"
+            "attend(jnp.ones((8, 24)), jnp.ones((5, 9, 8)))\n",
+            "over the queries",
+        ),
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
@@ -128,7 +136,7 @@ class ReductionOverWrongAxis(Rule):
         shapes = facts.get(Shapes)
         flow = facts.flow
         makers = program.named("array.normalise", "array.map")
-        yield from (_judged(one) for op in makers for one in weighted_sums(op, flow, shapes))
+        yield from (_judged(one, flow) for op in makers for one in weighted_sums(op, flow, shapes))
         yield from (_picked(one) for op in program.named("array.normalise") for one in picks(op, facts))
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
         yield from samples(facts)
@@ -146,13 +154,13 @@ def _wrong_axis_left(conflict: Conflict) -> Obligation:
     )
 
 
-def _judged(one: WeightedSum) -> Obligation:
+def _judged(one: WeightedSum, flow: Flow) -> Obligation:
     span = one.normalise.span
     name = one.normalise.result.name
     weights = f"the weights `{name}`" if name else "the weights"
     if one.role == "summed":
         return proved(span, f"{weights} add up to one over the axis they are summed over")
-    if one.role == "own":
+    if one.role == "own" and not is_self_attention(one, flow):
         reason = f"{weights} are normalised over axis {one.axis} and summed over another; shares of clusters are so"
         return unknown(span, reason)
     return Obligation(
