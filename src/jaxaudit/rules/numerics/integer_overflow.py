@@ -11,6 +11,7 @@ from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
+from jaxaudit.analyses.ranges.transfer.reduce import total_range
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, COUNTING, MODULAR, REMAINDERS
@@ -64,6 +65,11 @@ class IntegerOverflow(Rule):
         half = a.astype(jnp.uint8) // 2 + b.astype(jnp.uint8) // 2
         return wide, rows, half
 
+    ## as many as a byte holds, or added up in 32 bits
+    def present(mask):
+        few = jnp.sum(jnp.ones((100,), bool), dtype=jnp.int8)
+        return few, mask.astype(jnp.int8).sum(), jnp.sum(mask > 0, dtype=jnp.int8)
+
     ## as many positions as a byte counts
     def positions(n):
         return jnp.arange(128, dtype=jnp.int8), jnp.arange(n, dtype=jnp.int8)
@@ -102,6 +108,11 @@ class IntegerOverflow(Rule):
     def positions():
         return jnp.arange(200, dtype=jnp.int8)  #!
 
+    ## more to add up than a byte holds
+    def present():
+        mask = jnp.ones((1000,), bool)
+        return jnp.sum(mask, dtype=jnp.uint8), jnp.cumsum(mask.astype(jnp.int8))  #!
+
     ## more turns than a byte counts
     def steps(xs):
         def step(count, x):
@@ -117,8 +128,26 @@ class IntegerOverflow(Rule):
         found = filter(_is_written, program.mapping(*_ARITHMETIC))
         numpy = _made_by_numpy(program, flow)
         yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide or op.results[0] in numpy))
+        yield from (one for op in program.named("array.reduce", "array.scan") for one in _totals(op, ranges))
         counted = (op for op in program.named("array.create") if op.function in COUNTING)
         yield from (one for op in counted for one in _positions(op, ranges, facts))
+
+
+def _totals(op: Op, ranges: Ranges) -> Iterator[Obligation]:
+    """Judge whether a small type holds the sum of as many numbers as there are."""
+    dtype = ranges.known.dtype(op.results[0])
+    if dtype not in SMALL or op.is_derived or op.library or not op.operands:
+        return
+    exact, each = total_range(ranges.look(op)), ranges.of(op.operands[0])
+    if exact is None:
+        return
+    if not exact.is_bounded:
+        yield unknown(op.span, f"how many numbers are added up in `{dtype}` is not known")
+    elif not wraps(exact, dtype):
+        yield proved(op.span, f"the sum is {range_text(exact)}, which `{dtype}` holds")
+    else:
+        inside = _is_inside(each, *SMALL[dtype])
+        yield _finding(op, dtype, exact, Severity.ERROR if inside else Severity.WARNING)
 
 
 def _positions(op: Op, ranges: Ranges, facts: Facts) -> Iterator[Obligation]:
@@ -256,7 +285,7 @@ def _given(op: Op) -> list[Argument]:
 
 def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation:
     low, high = ends(dtype) or (0.0, 0.0)
-    word = _ARITHMETIC[op.function]
+    word = _ARITHMETIC.get(op.function, "sum")
     verb = "wraps" if severity is Severity.ERROR else "may wrap"
     return Obligation(
         op.span,

@@ -253,6 +253,13 @@ def _scan(look: Look) -> Range:
     return by_dtype(look) if known is None else wrapped(known(look), look.out_dtype)
 
 
+def total_range(look: Look) -> Range | None:
+    """Return between which numbers a sum of many lies, whatever type it is kept in; None for other functions."""
+    known = REDUCE.get(look.function) if look.function in ("sum", "nansum") else None
+    known = SCAN.get(look.function) if look.function in ("cumsum", "nancumsum") else known
+    return None if known is None else known(look)
+
+
 def _size_along(look: Look) -> float:
     """Return the size of the axis that is searched; infinite where it is not known."""
     base = look.leading()

@@ -173,8 +173,15 @@ def _cumulative(look: Look) -> ShapeFact:
         return NOTHING
     if not look.has("axis") and look.function in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
         # Without an axis the array is flattened.
-        return array(base.dims, None) if len(base.dims) == 1 else NOTHING
-    return array(base.dims, base.dtype if base.dtype == "float32" else None)
+        return array(base.dims, running_dtype(look, base)) if len(base.dims) == 1 else NOTHING
+    return array(base.dims, running_dtype(look, base))
+
+
+def running_dtype(look: Look, base: ShapeFact) -> str | None:
+    """Return the dtype of what is added up along an axis: small integers stay small, truth values are counted."""
+    if look.has("dtype"):
+        return named_dtype(look.raw("dtype"))
+    return "int32" if base.dtype == "bool" else base.dtype
 
 
 def _convert(look: Look) -> ShapeFact:

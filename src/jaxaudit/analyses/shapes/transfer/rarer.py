@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, constant, product
 from jaxaudit.analyses.shapes.broadcast import broadcast
-from jaxaudit.analyses.shapes.dtypes import promote, summed
+from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, integer, sequence
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of, resized
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer
+from jaxaudit.analyses.shapes.transfer.maps import running_dtype
 from jaxaudit.analyses.shapes.transfer.matrices import MATRICES, floating
 from jaxaudit.analyses.shapes.transfer.reduce import reduced
 from jaxaudit.ir import Op
@@ -60,9 +61,9 @@ def _quantile(look: Look) -> ShapeFact:
 def _running(look: Look) -> ShapeFact:
     """Sums along all elements: the axes become one."""
     base = array_like(look.first())
-    if look.raw("axis") is not None or base.dims is None or look.has("dtype"):
+    if look.raw("axis") is not None or base.dims is None:
         return NOTHING
-    return array((product(base.dims),), summed(base.dtype))
+    return array((product(base.dims),), running_dtype(look, base))
 
 
 def _diff(look: Look) -> ShapeFact:
