@@ -37,6 +37,7 @@ class Cause(Enum):
     REDUCED = "a reduction took the fitting axis away and left another"
     STACKED = "one of two axes that are mapped together was stacked by another vmap"
     TOGETHER = "two axes are mapped or scanned together, and their sizes agree by chance"
+    JOINED = "arrays are put one after the other along the axis that they have in common"
     CHANCE = "only the sizes agree"
 
 
@@ -216,9 +217,18 @@ def _plain_cause(meeting: Meeting, names: tuple[Label, Label]) -> Cause:
     if all(label.kind == "declared" for label in names):
         return Cause.DECLARED
     if meeting.how not in ("mapped", "scanned"):
-        return Cause.CHANCE
+        return Cause.JOINED if _is_joined_along_shared(meeting) else Cause.CHANCE
     stacked = [bool(list(_makers("vmap", side.dim.labels))) for side in (meeting.left, meeting.right)]
     return Cause.STACKED if meeting.how == "mapped" and any(stacked) and not all(stacked) else Cause.TOGETHER
+
+
+def _is_joined_along_shared(meeting: Meeting) -> bool:
+    """Whether two arrays are concatenated along an axis that is one thing in both, and meet along another one."""
+    op, first, second = meeting.op, meeting.left.dims, meeting.right.dims
+    axis = op.arguments.get("axis", 0)
+    joined = op.name == "array.join" and op.function == "concatenate" and isinstance(axis, int)
+    place = place_of(axis, len(first)) if joined and isinstance(axis, int) else None
+    return place is not None and len(first) == len(second) and related(first[place].labels, second[place].labels)
 
 
 def is_named(meeting: Meeting) -> bool:

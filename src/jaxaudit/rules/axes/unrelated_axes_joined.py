@@ -67,6 +67,11 @@ class UnrelatedAxesJoined(Rule):
             "TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n", "sums over the queries"
         ),
         Example(
+            "BATCH, OBS, ACT = 32, 6, 6\n\ndef critic(obs, act):\n    return jnp.concatenate([obs, act], axis=0)  #!\n\n"
+            "critic(jnp.ones((BATCH, OBS)), jnp.ones((BATCH, ACT)))\n",
+            "joined along the batch",
+        ),
+        Example(
             "STEPS, ENVS = 8, 8\ny = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))  #!\n",
             "one of them is transposed",
         ),
@@ -89,6 +94,13 @@ def _agreed(meeting: Meeting) -> str:
 
 def _judged(conflict: Conflict) -> Obligation:
     left, right = conflict.left.name, conflict.right.name
+    if conflict.cause is Cause.JOINED:
+        return violated(
+            conflict,
+            f"arrays of `{left}` and `{right}` are put one after the other along another axis, which they share",
+            f"they are joined along `{left}` and `{right}`, and the axis that they share stays as it is",
+            "name the other axis: `axis=-1`",
+        )
     if conflict.cause not in (Cause.MISPLACED, Cause.DECLARED):
         reason = f"`{left}` and `{right}` meet here; whether they are one thing is not known"
         return unknown(conflict.meeting.op.span, reason)
