@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import behind, nothing
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import moved
-from jaxaudit.ir.ops import UNFOLLOWED
+from jaxaudit.ir.ops import BODIES, UNFOLLOWED
 from jaxaudit.rules.base import Obligation, Step, named, wrapping
 from jaxaudit.rules.callers import ops_of
 
@@ -43,7 +43,7 @@ def _history(value: Value, flow: Flow) -> Iterator[Step]:
     while value not in seen:
         seen.add(value)
         op = flow.maker(value)
-        if op is None or op.name == "py.call":
+        if op is None or op.name in BODIES:
             sources = behind(flow, value, nothing)
         else:
             given = moved(op)

@@ -67,8 +67,8 @@ class UnrelatedAxesJoined(Rule):
             "TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n", "sums over the queries"
         ),
         Example(
-            "BATCH, OBS, ACT = 32, 6, 6\n\ndef critic(obs, act):\n    return jnp.concatenate([obs, act], axis=0)  #!\n\n"
-            "critic(jnp.ones((BATCH, OBS)), jnp.ones((BATCH, ACT)))\n",
+            "BATCH, OBS, ACT = 9, 6, 6\n\ndef f(obs, act):\n    return jnp.concatenate([obs, act], axis=0)  #!\n\n"
+            "f(jnp.ones((BATCH, OBS)), jnp.ones((BATCH, ACT)))\n",
             "joined along the batch",
         ),
         Example(
