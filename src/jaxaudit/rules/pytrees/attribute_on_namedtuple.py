@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity
 from jaxaudit.rules.trees import nodes
 
 
@@ -65,23 +65,15 @@ class AttributeOnNamedtuple(Rule):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every attribute that is set on something."""
+        """List every attribute that is set on a named tuple."""
         rebuilt = {op.class_name for op in program.named("py.replace")}
         borders = [op.border for op in program.having(Op.border) if op.border is not None]
         crossing = [node for border in borders for tree in border.trees for node in nodes(tree)]
         rebuilt |= {node.name for node in crossing if node.kind == "namedtuple"}
-        yield from (_judge(op, rebuilt) for op in program.named("py.store_attr"))
+        yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if op.record)
 
 
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:
-    if not op.record:
-        if op.object_id is None:
-            return unknown(op.span, "what the attribute is set on is not known")
-        return proved(op.span, "it is set on an object that keeps its attributes")
-    return _lost(op, rebuilt)
-
-
-def _lost(op: Op, rebuilt: set[str]) -> Obligation:
     cls, name, raises = op.record, op.label, op.direct
     return Obligation(
         op.span,
