@@ -12,6 +12,7 @@ from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import holders, last
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import plays
@@ -78,6 +79,13 @@ class ForgetfulAverage(Rule):
             "    slow = optax.incremental_update(slow, params, 0.01)  #!\n    return params, slow\n",
             "arguments of a library's function",
         ),
+        Example(
+            "import optax\n\ndef update(params, slow):\n"
+            "    slow = optax.incremental_update(slow, params, 0.01)  #!\n    return params, slow\n\n"
+            "params = {'w': jnp.ones(3), 'b': jnp.ones(1)}\nslow = params\n"
+            "for _ in range(5):\n    params, slow = update(params, slow)\n",
+            "trees whose leaves are known",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -91,14 +99,15 @@ class ForgetfulAverage(Rule):
 
 def _may_replace(op: Op, flow: Flow) -> bool:
     """Whether something could take the place of a part of it: it has a name, or is handed on."""
-    return any(value.name or value in flow.leaving for value in op.results)
+    leaves = (made for value in op.results for one in flow.readers.get(value, ()) for made in one.results)
+    return any(value.name or value in flow.leaving for value in (*op.results, *leaves))
 
 
 def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
     if plays(op.qualified, "average"):
-        new, old, rate = op.value("new_tensors"), op.value("old_tensors"), op.arguments.get("step_size")
-        if new is not None and old is not None and isinstance(rate, float) and 0 < rate <= _LITTLE:
-            yield Blend(op, rate, new, old, op.results[0])
+        rate = op.arguments.get("step_size")
+        if isinstance(rate, float) and 0 < rate <= _LITTLE:
+            yield from (Blend(op, rate, new, old, made) for new, old, made in _averaged(op, flow))
     elif op.name == "tree.map" and op.regions and len(op.regions[0].params) == len(op.operands):
         given = dict(zip(op.regions[0].params, op.operands, strict=True))
         for value in op.regions[0].results[:1]:
@@ -107,6 +116,14 @@ def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
                     yield from (Blend(op, one.weight, given[one.small], given[one.large], made) for made in op.results)
     elif op.name == "array.map":
         yield from _weighted(op, flow)
+
+
+def _averaged(op: Op, flow: Flow) -> Iterator[tuple[Value, Value, Value]]:
+    """Return what is mixed into what and what that gives: whole trees, or leaf by leaf where they are known."""
+    whole = op.results[0]
+    leaves = {one.arguments.get("like"): one.result for one in flow.readers.get(whole, ()) if one.name == "tree.leaf"}
+    pairs = zip(*(values_in(op.argument(name)) for name in ("new_tensors", "old_tensors")), strict=False)
+    yield from ((new, old, leaves.get(old, whole)) for new, old in pairs)
 
 
 def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
