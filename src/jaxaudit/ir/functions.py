@@ -194,15 +194,15 @@ POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize 
 SORTED = _ids("sort msort sort_complex partition sort_key_val unique unique_values setdiff1d")
 ELEMENTS_IN_ORDER = SORTED | _ids("top_k approx_max_k approx_min_k median")
 """Return the elements themselves, by their order."""
-FLIPS = _ids("flip flipud")
-"""Turn the first axis back to front, unless told another."""
+FLIPS = {"flip": 0, "flipud": 0, "fliplr": 1}
+"""Turn an axis back to front: this one, unless told another."""
 REORDERED = _ids("roll flip fliplr flipud sort permutation")
 """Return all elements of one array in another order."""
 OVER_DEVICES = _ids("psum pmean pmax pmin")
 """Reduce over devices, element by element; gathering makes arrays of more axes."""
 SAME_ON_ALL_DEVICES = OVER_DEVICES | _ids("all_gather psum_invariant all_gather_invariant")
 """Collectives after which all devices have the same."""
-CUMULATIVE = _ids("cumsum cumprod cummax cummin cumlogsumexp")
+CUMULATIVE = _ids("cumsum cumprod nancumsum nancumprod cummax cummin cumlogsumexp accumulate")
 """Return for every position the sum, product or extreme of all elements up to it."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
     """floor_divide count_nonzero nextafter clz histogram histogram2d histogramdd population_count

@@ -6,13 +6,14 @@ and `leaves_as` answer both questions for any op; analyses follow values across 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from jaxaudit.ir.functions import CUMULATIVE, FLIPS
 from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, MOVING
 from jaxaudit.ir.record import record
-from jaxaudit.ir.types import Exit, Op, Region
-from jaxaudit.ir.values import Value
+from jaxaudit.ir.types import REST, Exit, Op, Region
+from jaxaudit.ir.values import Argument, Value, index_parts, is_whole
 
 _COUNTED = frozenset(("py.loop", "py.while", "fori"))
 """Loops whose regions have a counter as first parameter."""
@@ -98,6 +99,90 @@ class Loop:
     def is_condition(self, region: Region) -> bool:
         """Whether a region only decides whether the loop goes on."""
         return self.op.name == "while" and len(self.op.regions) > 1 and region is self.op.regions[0]
+
+
+@record
+class Recurrence:
+    """An op that goes through an axis of arrays, whose result at each place depends on the places before it.
+
+    A scan, or a cumulative function. What it gives is in the order of what it was given, whichever way it runs.
+    """
+
+    op: Op
+
+    @staticmethod
+    def of(op: Op) -> Recurrence | None:
+        """Return the view of a scan or a cumulative function; None for any other op."""
+        goes = op.name in ("scan", "associative_scan") and op.regions
+        return Recurrence(op) if goes or (op.name == "array.scan" and op.function in CUMULATIVE) else None
+
+    @property
+    def axis(self) -> int | None:
+        """The axis it goes through; None where it is not known, and where an array is flattened first."""
+        if self.op.name == "scan":
+            return 0
+        if self.op.name == "associative_scan":
+            return self.op.axis
+        given = self.op.arguments.get("axis", 0 if self.op.qualified.startswith("jax.lax.") else None)
+        return given if isinstance(given, int) else None
+
+    @property
+    def reverse(self) -> bool | None:
+        """Whether it starts at the end; None where that is not known."""
+        if self.op.name != "array.scan":
+            return self.op.reverse
+        given = self.op.arguments.get("reverse", False)
+        return given if isinstance(given, bool) else None
+
+    @property
+    def elements(self) -> tuple[Value, ...]:
+        """The arrays that it goes through."""
+        if self.op.name == "array.scan":
+            return self.op.operands[:1]
+        return tuple(dict.fromkeys(array for _, array in Loop(self.op).elements))
+
+    @property
+    def stacked(self) -> tuple[Value, ...]:
+        """What it gives for all places."""
+        return tuple(array for _, array in Loop(self.op).stacked) if self.op.name == "scan" else self.op.results
+
+
+@record
+class Turn:
+    """An array that is turned back to front along one axis."""
+
+    base: Value
+    axis: int
+    """Negative where it is counted from the back."""
+
+    @staticmethod
+    def of(op: Op | None) -> Turn | None:
+        """Return what an op turns; None for any other op."""
+        base = None if op is None or not op.operands else op.operands[0]
+        if op is None or base is None:
+            return None
+        if op.name == "array.move" and op.function in FLIPS:
+            given = op.argument("axis", "dimensions")
+            axis = given[0] if isinstance(given, tuple) and len(given) == 1 else given
+            axis = FLIPS[op.function] if axis is None else axis
+            return Turn(base, axis) if isinstance(axis, int) else None
+        if op.name == "py.call_library" and op.function == "reversed":
+            return Turn(base, 0)
+        axis = turned_part(op.arguments.get("index")) if op.name == "py.item" else None
+        return None if axis is None else Turn(base, axis)
+
+
+def turned_part(index: Argument) -> int | None:
+    """Return the axis that an index such as `[:, ::-1]` turns, where it leaves all others as they are."""
+    parts = index_parts(index)
+    places = [at for at, part in enumerate(parts) if isinstance(part, Mapping) and part.get("step") == -1]
+    others = (part for at, part in enumerate(parts) if at not in places)
+    if len(places) != 1 or not all(part == REST or is_whole(part) for part in others):
+        return None
+    part = parts[places[0]]
+    if not isinstance(part, Mapping) or part.get("start") is not None or part.get("stop") is not None:
+        return None
+    return places[0] - len(parts) if REST in parts[: places[0]] else places[0]
 
 
 @record

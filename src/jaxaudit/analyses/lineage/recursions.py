@@ -1,4 +1,4 @@
-"""Recursions over temporal differences: a scan that adds up `reward + discount * next value - value`.
+"""Recursions over temporal differences: a loop that adds up `reward + discount * next value - value`.
 
 They are recognised by what is added to what, never by names: a carry that is scaled and added to a sum in which one
 value is subtracted and its successor in time is added, scaled down, beside something else.
@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from jaxaudit.analyses.lineage.courses import Course, Seen, course
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.queries import depends, walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
-from jaxaudit.ir.functions import FLIPS
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Branch, Loop, Recurrence, Turn
+from jaxaudit.ir.ops import LOOPS
 
 
 @dataclass(frozen=True, slots=True)
 class Recursion:
-    """One scan that accumulates temporal differences."""
+    """One loop that accumulates temporal differences."""
 
     scan: Op
     update: Op
@@ -33,7 +34,7 @@ class Recursion:
     kept: Product
     """The part with the carry."""
     backwards: bool
-    """Whether the scan runs from the end of time to its beginning."""
+    """Whether the loop runs from the end of time to its beginning."""
     sums: Sums
     turn: frozenset[Value]
     """What the body sees of each step: elements, and other carries."""
@@ -54,29 +55,72 @@ class Recursion:
 
 def recursions(program: Program, flow: Flow) -> Iterator[Recursion]:
     """Find every recursion over temporal differences."""
-    for op in program.named("scan"):
+    for op in program.named(*LOOPS):
         for context in contexts(flow, op):
-            yield from _in_scan(op, Sums(flow, context))
+            sums = Sums(flow, context)
+            found = course(op, sums)
+            yield from () if found is None else _in_loop(found, sums)
 
 
-def _in_scan(op: Op, sums: Sums) -> Iterator[Recursion]:
-    region, slots, elements = op.regions[0], Loop(op).carried, dict(Loop(op).elements)
-    successors = {param: sums.source(region.results[at]) for param, _, at in slots if at < len(region.results)}
-    turn = frozenset(region.params) - {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
-    for param, _, at in slots:
-        update = sums.maker(region.results[at]) if at < len(region.results) else None
+def _in_loop(loop: Course, sums: Sums) -> Iterator[Recursion]:
+    region, slots = Loop(loop.op).body, [(one.param, end) for one, end in loop.successors]
+    successors = {param: sums.source(end) for param, end in slots}
+    turn = frozenset(region.params) - {param for param, end in successors.items() if end is param}
+    for param, end in slots:
+        update = sums.maker(end)
         if update is None:
             continue
-        parts = sums.products(region.results[at])
+        parts = sums.products(end)
         kept = [one for one in parts if one.factors.count(param) == 1]
         if len(kept) != 1 or any(param in one.factors for one in parts if one is not kept[0]):
             continue
-        added = tuple(_unpacked(sums, elements, [one for one in parts if one is not kept[0]]))
-        for value, successor in _differences(added, sums, successors, elements):
-            backwards = _backwards(op, sums, elements)
+        added = tuple(_unpacked(sums, loop.elements, [one for one in parts if one is not kept[0]]))
+        for value, successor in _differences(added, sums, successors, loop.elements):
+            backwards = loop.backwards
             if backwards is not None:
-                yield Recursion(op, update, successor, value, param, kept[0], backwards, sums, turn)
+                yield Recursion(loop.op, update, successor, value, param, kept[0], backwards, sums, turn)
             break
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulated:
+    """A cumulative sum of temporal differences, each weighed by a power of the discount."""
+
+    op: Op
+    value: Value
+    backwards: bool
+
+
+def accumulated(program: Program, flow: Flow) -> Iterator[Accumulated]:
+    """Find every discounted sum of temporal differences that a cumulative function makes."""
+    for op in program.named("array.scan"):
+        view = Recurrence.of(op)
+        for context in contexts(flow, op) if view is not None and op.function == "cumsum" and view.elements else ():
+            sums = Sums(flow, context)
+            turn = Turn.of(sums.maker(view.elements[0])) if view is not None else None
+            parts = sums.products(op.operands[0] if turn is None else turn.base)
+            weights = [one for one in parts[0].factors if _is_power(sums, one)] if parts else []
+            if len(weights) != 1 or view is None or view.reverse is None:
+                continue
+            added = tuple(_without(one, weights[0]) for one in parts)
+            for value, _ in _differences(added, sums, {}, {}):
+                yield Accumulated(op, value, view.reverse is (turn is None))
+                break
+
+
+def _is_power(sums: Sums, value: Value) -> bool:
+    """Whether a value is the powers of one number: `discount ** jnp.arange(n)`."""
+    op = sums.maker(value)
+    exponent = None if op is None or op.function != "power" else op.argument("y", "x2")
+    made = sums.maker(exponent) if isinstance(exponent, Value) else None
+    return made is not None and made.function == "arange"
+
+
+def _without(part: Product, weight: Value) -> Product:
+    factors = list(part.factors)
+    if weight in factors:
+        factors.remove(weight)
+    return Product(part.coefficient, tuple(factors), part.masks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +197,11 @@ def _unchanged(sums: Sums, results: tuple[Value, ...], param: Value, at: int) ->
     return at < len(results) and sums.source(results[at]) is param
 
 
-def _unpacked(sums: Sums, elements: Mapping[Value, Value], parts: list[Product]) -> Iterator[Product]:
-    """Take apart what was summed before the scan and is only handed to it."""
+def _unpacked(sums: Sums, elements: Mapping[Value, Seen], parts: list[Product]) -> Iterator[Product]:
+    """Take apart what was summed before the loop and is only handed to it."""
     for part in parts:
-        outside = elements.get(part.factors[0]) if len(part.factors) == 1 else None
-        inner = sums.products(outside) if outside is not None else ()
+        seen = elements.get(part.factors[0]) if len(part.factors) == 1 else None
+        inner = sums.products(seen.array) if seen is not None else ()
         if len(inner) > 1:
             scale = Product(part.coefficient, (), part.masks)
             yield from (one.times(scale) for one in inner)
@@ -166,7 +210,7 @@ def _unpacked(sums: Sums, elements: Mapping[Value, Value], parts: list[Product])
 
 
 def _differences(
-    parts: tuple[Product, ...], sums: Sums, successors: Mapping[Value, Value], elements: Mapping[Value, Value]
+    parts: tuple[Product, ...], sums: Sums, successors: Mapping[Value, Value], elements: Mapping[Value, Seen]
 ) -> Iterator[tuple[Value, Product]]:
     """Find a value that is subtracted, its successor that is added on a smaller scale, and something else beside."""
     for old in parts:
@@ -185,14 +229,27 @@ def _is_reward(part: Product, old: Product, new: Product) -> bool:
 
 
 def _succeeds(
-    later: Value, value: Value, sums: Sums, successors: Mapping[Value, Value], elements: Mapping[Value, Value]
+    later: Value, value: Value, sums: Sums, successors: Mapping[Value, Value], elements: Mapping[Value, Seen]
 ) -> bool:
     """Whether a value is the next one in time: the carry holds it for one turn, or it is shifted by one."""
     if successors.get(later) is value:
         return True
-    later, value = sums.source(elements.get(later, later)), sums.source(elements.get(value, value))
+    first, second = elements.get(value), [elements[one] for one in _ways(later, sums) if one in elements]
+    if first is not None and any(one.follows(first) for one in second):
+        return True
+    later, value = (sums.source(elements[one].array if one in elements else one) for one in (later, value))
     shifted, base = _dropped(sums, later, first=True), _dropped(sums, value, first=False)
     return shifted is not None and (shifted is value or shifted is base)
+
+
+def _ways(value: Value, sums: Sums) -> Iterator[Value]:
+    """Return what a value is, or may be where it was chosen."""
+    yield value
+    op = sums.flow.maker(value)
+    branch = None if op is None else Branch.of(op)
+    if op is not None and branch is not None:
+        at = sums.flow.position(op.results, value)
+        yield from (sums.source(arm.results[at]) for arm in branch.arms if at < len(arm.results))
 
 
 def _dropped(sums: Sums, value: Value, *, first: bool) -> Value | None:
@@ -211,20 +268,3 @@ def _dropped(sums: Sums, value: Value, *, first: bool) -> Value | None:
 def _leading(index: Argument) -> Mapping[str, Argument]:
     first = index[0] if isinstance(index, tuple) and index else index
     return first if isinstance(first, Mapping) else {}
-
-
-def _backwards(op: Op, sums: Sums, elements: Mapping[Value, Value]) -> bool | None:
-    """Return which way time runs in a scan; None where it cannot be told."""
-    reverse = op.reverse
-    turned = {_is_turned(sums.maker(outside)) for outside in elements.values()}
-    if reverse is None or len(turned) != 1:
-        return None
-    return reverse is not turned.pop()
-
-
-def _is_turned(op: Op | None) -> bool:
-    if op is None:
-        return False
-    if op.name == "array.move":
-        return op.function in FLIPS
-    return op.name == "py.item" and _leading(op.arguments.get("index")).get("step") == -1

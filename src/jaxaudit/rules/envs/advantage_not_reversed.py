@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage.recursions import Recursion, recursions
-from jaxaudit.ir import Program
+from jaxaudit.analyses.lineage.recursions import Accumulated, Recursion, accumulated, recursions
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 
 _SHIFTED = """
@@ -21,6 +21,48 @@ def advantages(rewards, dones, values, last_value, gamma, lam):
 
     {call}
     return out
+"""
+
+_PAIRS = """
+def advantages(rewards, values, last_value, gamma, lam):
+    next_values = jnp.append(values[1:], last_value)
+    deltas = rewards + gamma * next_values - values
+
+    def join(left, right):
+        return left[0] * right[0], right[1] + right[0] * left[1]
+
+    share = jnp.full_like(deltas, gamma * lam)
+    return jax.lax.associative_scan(join, (share, deltas){reverse})[1]{mark}
+"""
+
+_COUNTED = """
+def advantages(rewards, values, gamma, lam):
+    steps = rewards.shape[0]
+
+    def step(i, state):
+        gae, out = state
+        t = {index}
+        gae = rewards[t] + gamma * values[t + 1] - values[t] + gamma * lam * gae
+        return gae, out.at[t].set(gae)
+
+    return jax.lax.fori_loop(0, steps, step, (0.0, jnp.zeros_like(rewards)))[1]{mark}
+"""
+
+_PYTHON = """
+def advantages(rewards, values, last_value, gamma, lam):
+    gae, out, steps = 0.0, [], rewards.shape[0]
+    for t in {turns}:{mark}
+        later = last_value if t == steps - 1 else values[t + 1]
+        gae = rewards[t] + gamma * later - values[t] + gamma * lam * gae
+        out.append(gae)
+    return jnp.stack(out{end})
+"""
+
+_POWERS = """
+def advantages(rewards, values, last_value, gamma, lam):
+    deltas = rewards + gamma * jnp.append(values[1:], last_value) - values
+    weights = (gamma * lam) ** jnp.arange(deltas.shape[0])
+    return {total} / weights{mark}
 """
 
 _CARRIED = """
@@ -42,9 +84,10 @@ class AdvantageNotReversed(Rule):
     """Advantages are added up from the first step to the last, although each depends on the steps after it.
 
     ## What it does
-    Finds scans that add up temporal differences (`reward + gamma * next_value - value`, and a share of what was added
-    up so far) in the order of time. The next value is recognised by where it comes from: the same values shifted by
-    one step, or a carry that holds the value of the step before.
+    Finds loops that add up temporal differences (`reward + gamma * next_value - value`, and a share of what was added
+    up so far) in the order of time: scans, `associative_scan`, loops that read `x[t]`, cumulative sums of discounted
+    differences. The next value is recognised by where it comes from: the same values shifted by one step, those at the
+    next index, or a carry that holds the value of the step before.
 
     ## Why is this bad?
     The advantage of a step is its own temporal difference plus the discounted ones of the steps that follow. Run
@@ -69,6 +112,10 @@ class AdvantageNotReversed(Rule):
             _CARRIED.format(call="_, out = jax.lax.scan(step, start, (rewards[::-1], dones[::-1], values[::-1]))"),
             "turned by hand",
         ),
+        Example(_PAIRS.format(reverse=", reverse=True", mark=""), "pairs, backwards"),
+        Example(_COUNTED.format(index="steps - 1 - i", mark=""), "counted down"),
+        Example(_PYTHON.format(turns="reversed(range(steps))", end="[::-1]", mark=""), "a loop of Python"),
+        Example(_POWERS.format(total="jnp.cumsum((deltas * weights)[::-1])[::-1]", mark=""), "a cumulative sum"),
         Example(
             """
 def returns(rewards, dones):
@@ -107,12 +154,17 @@ def total(rewards, values):
         Example(
             _CARRIED.format(call="_, out = jax.lax.scan(step, start, (rewards, dones, values))  #!"), "a carried value"
         ),
+        Example(_PAIRS.format(reverse="", mark="  #!"), "pairs"),
+        Example(_COUNTED.format(index="i", mark="  #!"), "counted up"),
+        Example(_PYTHON.format(turns="range(steps)", end="", mark="  #!"), "a loop of Python"),
+        Example(_POWERS.format(total="jnp.cumsum(deltas * weights)", mark="  #!"), "a cumulative sum"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every scan that adds up temporal differences."""
+        """List everything that adds up temporal differences."""
         found = recursions(program, facts.flow)
         yield from (_judged(one) for one in found if one.backwards or not _is_total(one))
+        yield from map(_summed, accumulated(program, facts.flow))
 
 
 def _is_total(one: Recursion) -> bool:
@@ -121,17 +173,23 @@ def _is_total(one: Recursion) -> bool:
 
 
 def _judged(one: Recursion) -> Obligation:
-    span = one.scan.span
-    if one.backwards:
-        return proved(span, "temporal differences are added up from the last step to the first")
-    value = named(one.value, "the value")
+    return _added_up(one.scan, one.update, one.value, backwards=one.backwards)
+
+
+def _summed(one: Accumulated) -> Obligation:
+    return _added_up(one.op, one.op, one.value, backwards=one.backwards)
+
+
+def _added_up(op: Op, update: Op, value: Value, *, backwards: bool) -> Obligation:
+    if backwards:
+        return proved(op.span, "temporal differences are added up from the last step to the first")
+    text = f"what was added up so far is added here; {named(value, 'the value')} and its successor are in the sum"
+    scanned = op.name in ("scan", "associative_scan")
     return Obligation(
-        span,
+        op.span,
         message="temporal differences are added up forwards in time",
         current="each step collects the discounted differences of the steps before it",
-        expected="each step collects those of the steps that follow: the scan runs backwards",
-        steps=(
-            Step(one.update.span, f"what was added up so far is added here; {value} and its successor are in the sum"),
-        ),
-        suggestion="give the scan `reverse=True`",
+        expected=f"each step collects those of the steps that follow: the {'scan' if scanned else 'sum'} runs backwards",
+        steps=(Step(update.span, text),),
+        suggestion="give the scan `reverse=True`" if scanned else "go through the steps from the last to the first",
     )

@@ -319,18 +319,14 @@ def jvp(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 
 
 def associative_scan(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
-    """Interpret `lax.associative_scan(fn, elems)`: the function combines two elements."""
-    if len(given.positional) < 2:
+    """Interpret `lax.associative_scan(fn, elems, reverse, axis)`: the function combines two elements."""
+    bound = _given(given, "fn", "elems", "reverse", "axis")
+    if bound is None or bound[0] is None or bound[1] is None:
         return None
-    function, elements = given.positional[:2]
+    function, elements = bound[0], bound[1]
     pair = Arguments((elements, elements))
     inputs = flattened(it, pair.all())
-    axis = given.get(3, "axis")
-    attrs = {
-        "function": transforms.name_of(function),
-        "carry": 0,
-        "axis": 0 if axis is None else axis.value if isinstance(axis, Const) else None,
-    }
+    attrs = _loop_attrs(it, function, 0, {"reverse": bound[2], "axis": bound[3]}, span)
     result, _ = transforms.run_body(it, "associative_scan", function, pair, inputs, attrs, span)
     # JAX hands the leaves of what is combined back in the structure of the elements.
     made = data_leaves(it, result)
