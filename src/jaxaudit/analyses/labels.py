@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from jaxaudit.ir import Op, Size
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import record
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ class Label:
     gave in every turn; `product`: a reshape made it of several; `picked`: it holds elements of such an axis; `rest`: a
     reshape with `-1` left it over; `taken`: in a trace, this op maps it away, and the code inside does not see it;
     `devices`: there is one for each device; `piece`: a loop cuts it off a longer one, and the last may be shorter;
-    `split`: it is spread over this axis of a mesh; `shard`: of such an axis, it is what one device has.
+    `split`: it is spread over this axis of a mesh; `shard`: of such an axis, it is what one device has; `ordered`: its
+    elements follow one another, because this op counted, sorted or subtracted them; `alike`: there is one element for
+    each key of this split, or they were shuffled by it, so that none comes before another; `drawn`: it is an axis of
+    random numbers, which may be put to any use.
     """
     name: str = ""
     scope: str = ""
@@ -69,6 +73,29 @@ def is_of(label: Label, labels: Labels) -> bool:
 def one_axis(first: Labels, second: Labels) -> bool:
     """Whether two sizes were read off one axis of one array."""
     return any(label.kind == "axis" and label in second for label in first)
+
+
+def in_order(labels: Labels) -> Label | None:
+    """Return what says that the elements of an axis follow one another; None where nothing does."""
+    return next((label for label in labels if label.kind == "ordered" or _is_course(label)), None)
+
+
+def in_no_order(labels: Labels) -> Label | None:
+    """Return what says that no element of an axis comes before another; None where it may be otherwise."""
+    found = next((label for label in labels if label.kind == "alike"), None)
+    return found if in_order(labels) is None else None
+
+
+def _is_course(label: Label) -> bool:
+    """Whether a scan made an axis in whose steps something goes on from the step before."""
+    loop = Loop.of(label.op) if label.kind == "scan" and label.op is not None else None
+    return loop is not None and any(param is not end for param, end in loop.successors)
+
+
+def of_a_part(labels: Labels) -> Labels:
+    """Return the labels that hold for a stretch of an axis as for all of it."""
+    kept = (label for label in labels if label.kind in ("ordered", "alike"))
+    return frozenset((*kept, *(Label("ordered", op=label.op) for label in labels if _is_course(label))))
 
 
 def made_by(kind: str, op: Op) -> Labels:

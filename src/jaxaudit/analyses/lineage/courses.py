@@ -1,6 +1,7 @@
 """The course of a loop: which arrays it goes through, what a turn sees of them, and which way.
 
-A scan is given the elements of arrays; a loop of Python or a `fori_loop` reads them at its counter (`x[t]`, `x[T - 1 - i]`).
+A scan is given the elements of arrays; a loop of Python or a `fori_loop` reads them at its counter, as `x[t]` or
+`x[T - 1 - i]`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, differ, same
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.labels import made_by
+from jaxaudit.analyses.labels import Labels, made_by
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, shown
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.result import Fit
@@ -38,6 +38,12 @@ def resized(fact: ShapeFact, axis: int | None, size: Dim) -> ShapeFact:
     if fact.dims is None or place is None:
         return NOTHING
     return ShapeFact((*fact.dims[:place], size, *fact.dims[place + 1 :]), fact.dtype, fact.weak)
+
+
+def marked(fact: ShapeFact, axis: int, labels: Labels) -> ShapeFact:
+    """Return an array with labels on one of its axes."""
+    place = place_of(axis, fact.rank)
+    return fact if fact.dims is None or place is None else resized(fact, place, fact.dims[place].labelled(labels))
 
 
 def place_of(axis: int, rank: int | None) -> int | None:

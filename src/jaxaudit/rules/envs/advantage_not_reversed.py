@@ -189,7 +189,7 @@ def _added_up(op: Op, update: Op, value: Value, *, backwards: bool) -> Obligatio
         op.span,
         message="temporal differences are added up forwards in time",
         current="each step collects the discounted differences of the steps before it",
-        expected=f"each step collects those of the steps that follow: the {'scan' if scanned else 'sum'} runs backwards",
+        expected="each step collects those of the steps that follow: they are added up backwards",
         steps=(Step(update.span, text),),
         suggestion="give the scan `reverse=True`" if scanned else "go through the steps from the last to the first",
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, behind, left, nothing, walk
-from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import FLIPS
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.analyses.queries import ahead, behind, left, nothing, readers, walk
+from jaxaudit.ir import REST, Op, Program, Value
+from jaxaudit.ir.interfaces import Loop, Recurrence, Turn
 from jaxaudit.ir.ops import KEEPING
-from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
+from jaxaudit.ir.values import index_parts, is_whole
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
 _ELEMENTWISE = (KEEPING - {"array.permute", "array.reshape"}) | {"array.map", "array.select"}
 
@@ -26,13 +25,32 @@ def returns(rewards, values):
     return {out} - 0.1 * rewards{mark}
 """
 
+_GAINS = """
+def solve(costs, end):
+    def back(value, cost):
+        gain = value / (1.0 + value)
+        return cost + value * (1.0 - gain), gain
+
+    _, gains = jax.lax.scan(back, end, costs, reverse=True)
+    return {out}{mark}
+
+
+def simulate(x, gains):
+    return jax.lax.scan(lambda x, gain: (x - gain * x, x), x, gains)[1]
+
+
+simulate(1.0, solve(jnp.ones(9), 5.0))
+"""
+
 
 class OrderNotRestored(Rule):
     """What a scan over turned arrays gives meets arrays in their own order.
 
     ## What it does
-    Lists the scans that get all of their elements back to front (`xs[::-1]`, `jnp.flip(xs)`). What they stack is back
-    to front too. It must be turned again before it meets, element by element, what was not turned.
+    Lists the scans and cumulative functions that get all of their elements back to front (`xs[::-1]`, `jnp.flip(xs)`).
+    What they give is back to front too. It must be turned again before it meets, element by element, what was not
+    turned. With `reverse=True` it is the other way round: what is given is in the order of the elements, and must not
+    be turned.
 
     ## Why is this bad?
     The last step is weighed with the return of the first. Shapes fit and nothing is raised.
@@ -45,7 +63,8 @@ class OrderNotRestored(Rule):
         _, out = jax.lax.scan(step, 0.0, rewards, reverse=True)
 
     ## When it cannot tell
-    Where it cannot be seen what meets the result, it is left open.
+    Where it cannot be seen what meets the result, it is left open; where `reverse=True` is given and the result is
+    turned all the same, that is a warning.
     """
 
     summary = "The results of a scan over turned arrays are not turned back."
@@ -55,6 +74,17 @@ class OrderNotRestored(Rule):
         Example(_RETURNS.format(out="out.sum()", mark=""), "a sum has no order"),
         Example(_RETURNS.format(out="out[-1]", mark=""), "that of the first step"),
         Example(_RETURNS.replace("rewards[::-1])", "rewards, reverse=True)").format(out="out", mark=""), "backwards"),
+        Example(_GAINS.format(out="gains", mark=""), "in the order of the costs"),
+        Example(
+            "def both(cell, h, xs):\n    _, there = jax.lax.scan(cell, h, xs)\n"
+            "    _, back = jax.lax.scan(cell, h, there[::-1])\n    return xs + back[::-1]\n",
+            "there and back",
+        ),
+        Example(
+            "def times(rate):\n    _, gaps = jax.lax.scan(lambda t, _: (t + rate, t), 0.0, None, 9, reverse=True)\n"
+            "    return gaps[::-1]\n",
+            "without elements the first turn is the last entry",
+        ),
     )
     invalid = (
         Example(_RETURNS.format(out="out", mark="  #!"), "back to front"),
@@ -68,55 +98,109 @@ def both(cell, h, xs):
 """,
             "joined feature by feature",
         ),
+        Example(
+            "def excess(rewards):\n    total = jnp.cumsum(rewards[::-1])\n    return total - rewards  #!\n",
+            "a cumulative sum",
+        ),
+        Example(_GAINS.format(out="gains[::-1]", mark="  #!"), "turned, though `reverse` keeps the order"),
+        Example(
+            "def to_go(rewards):\n    return rewards - jax.lax.cumsum(rewards, axis=1, reverse=True)[:, ::-1]  #!\n",
+            "the same with a cumulative sum",
+        ),
+        Example(
+            "def to_go(rewards):\n    return jnp.flip(jax.lax.cumsum(rewards, reverse=True), 0)  #?\n", "handed out"
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every scan whose elements are all turned."""
-        for op in program.named("scan"):
-            loop = Loop(op)
-            turns = [_turn(outside, facts.flow) for _, outside in loop.elements]
-            if turns and all(turns):
-                yield from _judge(op, [one for one in turns if one is not None], facts.flow)
+        """List everything that goes through turned arrays, or backwards, and gives arrays in their order."""
+        for op in program.named("scan", "associative_scan", "array.scan"):
+            view = Recurrence.of(op)
+            if view is None:
+                continue
+            turns = [_turn(one, view.axis or 0, facts.flow) for one in view.elements]
+            found = [one for one in turns if one is not None]
+            if found and all(turns):
+                yield from _judge(view, found, facts.flow)
+            elif turns and not found and view.reverse:
+                yield from _turned_again(view, facts.flow)
 
 
-def _judge(op: Op, turns: list[Op], flow: Flow) -> Iterator[Obligation]:
-    given = [result for _, result in Loop(op).stacked]
-    if not given:
+def _judge(view: Recurrence, turns: list[Op], flow: Flow) -> Iterator[Obligation]:
+    """Judge what goes through turned arrays."""
+    op, axis = view.op, view.axis or 0
+    if not view.stacked:
         return
-    plain = _beside(turns, flow)
-    onward = set(walk(given, lambda one: _onward(one, flow)))
-    meetings = (reader for value in onward for reader in flow.readers.get(value, ()) if _meets(reader))
-    for reader in sorted(meetings, key=flow.places.order.__getitem__):
-        others = [value for value in reader.operands if value not in onward]
-        if any(one in plain for other in others for one in walk((other,), lambda one: _back(one, flow))):
-            yield _finding(op, reader, turns[0])
-            return
-    if any(_is_turn(reader) for value in onward for reader in flow.readers.get(value, ())):
-        yield proved(op.span, "what the scan gives is turned back")
+    reader = _meeting(view.stacked, _beside(turns, flow), axis, flow)
+    if reader is not None:
+        yield _finding(op, reader, turns[0])
+    elif _again(view.stacked, axis, flow) is not None:
+        yield proved(op.span, f"what the {_word(op)} gives is turned back")
     else:
         yield unknown(op.span, "what meets the results, which are back to front, is not known")
 
 
-def _turn(value: Value, flow: Flow) -> Op | None:
+def _turned_again(view: Recurrence, flow: Flow) -> Iterator[Obligation]:
+    """Judge what runs backwards through arrays in their own order, so that what it gives is in that order too."""
+    op, axis = view.op, view.axis or 0
+    turn = _again(view.stacked, axis, flow)
+    if turn is None:
+        if view.stacked:
+            yield proved(op.span, f"what the {_word(op)} gives is in the order of its elements")
+        return
+    reader = _meeting(turn.results, _under_all_names(view.elements, flow), axis, flow)
+    reader = reader or next(_going_forwards(turn.results[0], flow), None)
+    yield _turned_twice(op, turn, reader)
+
+
+def _meeting(given: Iterable[Value], plain: set[Value], axis: int, flow: Flow) -> Op | None:
+    """Return the first op in which some arrays meet, element by element, others that are in another order."""
+    onward = set(walk(given, lambda one: _onward(one, flow)))
+    meetings = (reader for value in onward for reader in flow.readers.get(value, ()) if _meets(reader, axis))
+    for reader in sorted(meetings, key=flow.places.order.__getitem__):
+        others = [value for value in reader.operands if value not in onward]
+        if any(one in plain for other in others for one in walk((other,), lambda one: _back(one, axis, flow))):
+            return reader
+    return None
+
+
+def _again(given: Iterable[Value], axis: int, flow: Flow) -> Op | None:
+    """Return the op that turns one of some arrays, perhaps after it was computed with."""
+    onward = walk(given, lambda one: _onward(one, flow))
+    readers = (reader for value in onward for reader in flow.readers.get(value, ()))
+    return next((reader for reader in readers if _is_turn(reader, axis)), None)
+
+
+def _going_forwards(value: Value, flow: Flow) -> Iterator[Op]:
+    """Return the scans that go through an array from its beginning, and give what is not turned back either."""
+    for reader in readers(flow, value):
+        view = Recurrence.of(reader) if reader.name == "scan" else None
+        if view is not None and view.reverse is False and _again(view.stacked, 0, flow) is None:
+            entering = set(walk((value,), lambda one: ahead(flow, one, nothing)))
+            yield from (reader,) if entering.intersection(view.elements) else ()
+
+
+def _turn(value: Value, axis: int, flow: Flow) -> Op | None:
     """Return the op that turns an array back to front, where a value is made by one."""
     for one in walk((value,), lambda one: behind(flow, one, nothing)):
         op = flow.maker(one)
-        if op is not None and _is_turn(op):
+        if op is not None and _is_turn(op, axis):
             return op
     return None
 
 
-def _is_turn(op: Op) -> bool:
-    if op.name == "array.move":
-        return op.function in FLIPS and op.arguments.get("axis") in (None, 0, (0,))
-    first = next(iter(index_parts(op.arguments.get("index"))), None) if op.name == "py.item" else None
-    return isinstance(first, Mapping) and first.get("step") == -1
+def _is_turn(op: Op, axis: int) -> bool:
+    turn = Turn.of(op)
+    return turn is not None and turn.axis == axis
+
+
+def _under_all_names(values: Iterable[Value], flow: Flow) -> set[Value]:
+    return set(walk(values, lambda one: behind(flow, one, nothing)))
 
 
 def _beside(turns: list[Op], flow: Flow) -> set[Value]:
     """Return the arrays that were turned, under all their names, and what the same scan stacked beside them."""
-    bases = [one for op in turns for one in op.operands[:1]]
-    found = set(walk(bases, lambda one: behind(flow, one, nothing)))
+    found = _under_all_names((one for op in turns for one in op.operands[:1]), flow)
     makers = {op for one in found if (op := flow.maker(one)) is not None and op.name == "scan"}
     return found.union(result for op in makers for _, result in Loop(op).stacked if result in found or len(makers) == 1)
 
@@ -127,24 +211,29 @@ def _onward(value: Value, flow: Flow) -> Iterator[Value]:
     yield from left(flow, value)
 
 
-def _meets(op: Op) -> bool:
+def _meets(op: Op, axis: int) -> bool:
     """Whether an op takes two arrays element by element."""
-    joined = op.name == "array.join" and op.arguments.get("axis", 0) not in (None, 0)
+    joined = op.name == "array.join" and op.arguments.get("axis", 0) not in (None, axis)
     return joined or (op.name in ("array.map", "array.select") and len(op.operands) > 1)
 
 
-def _back(value: Value, flow: Flow) -> Iterator[Value]:
-    """Return what a value is made of element by element along its first axis, up to where it is turned."""
+def _back(value: Value, axis: int, flow: Flow) -> Iterator[Value]:
+    """Return what a value is made of element by element along an axis, up to where it is turned."""
     op = flow.maker(value)
     if op is None or op.regions:
         yield from behind(flow, value, nothing)
     elif op.name in _ELEMENTWISE:
         yield from op.operands
-    elif op.name == "py.item" and not _is_turn(op):
+    elif op.name == "py.item" and not _is_turn(op, axis):
         parts = list(index_parts(op.arguments.get("index")))
         base = op.value("base")
-        whole = bool(parts) and (parts[0] == "..." or (isinstance(parts[0], Mapping) and not any(parts[0].values())))
-        yield from (base,) if whole and base is not None else (one for one in parts[:1] if isinstance(one, Value))
+        part = parts[axis] if -len(parts) <= axis < len(parts) else REST
+        yield from (base,) if (part == REST or is_whole(part)) and base is not None else ()
+        yield from (one for one in (part,) if axis == 0 and isinstance(one, Value))
+
+
+def _word(op: Op) -> str:
+    return "sum" if op.name == "array.scan" else "scan"
 
 
 def _finding(op: Op, reader: Op, turn: Op) -> Obligation:
@@ -155,4 +244,21 @@ def _finding(op: Op, reader: Op, turn: Op) -> Obligation:
         expected="both are in the same order",
         steps=(Step(turn.span, "turned here"), Step(op.span, "what is stacked here is back to front too")),
         suggestion="turn the result back (`out[::-1]`), or give the scan `reverse=True` and no turned arrays",
+    )
+
+
+def _turned_twice(op: Op, turn: Op, reader: Op | None) -> Obligation:
+    """Tell that the order of what a scan gives was right and is turned; intent is open where nothing shows the use."""
+    steps = [Step(op.span, f"the {_word(op)} runs backwards, and what it gives is in the order of its elements")]
+    if reader is not None:
+        met = "is gone through from the beginning" if reader.regions else "meets what is in its own order"
+        steps.append(Step(reader.span, f"what was turned {met} here"))
+    return Obligation(
+        turn.span,
+        severity=Severity.WARNING if reader is None else Severity.ERROR,
+        message="what `reverse=True` gives is turned here, though it is in the order of its elements already",
+        current="the first element belongs to the last step",
+        expected="with `reverse=True` the results need no turning",
+        steps=tuple(steps),
+        suggestion="leave the turning out",
     )

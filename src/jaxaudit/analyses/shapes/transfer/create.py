@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
+from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, as_number, outline_of
 from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
+from jaxaudit.analyses.shapes.mapped import marked
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
 
@@ -108,11 +110,15 @@ _CREATE: Mapping[str, Single] = {
 }
 
 
+_COUNTED = ("arange", "linspace", "iota")
+
+
 def _create(look: Look) -> ShapeFact:
     known = _CREATE.get(look.function)
     if known is None or look.has("*", "**"):
         return stated(look, look.op.qualified) or NOTHING
-    return known(look)
+    made = known(look)
+    return marked(made, 0, made_by("ordered", look.op)) if look.function in _COUNTED else made
 
 
 def _numpy(look: Look) -> ShapeFact:

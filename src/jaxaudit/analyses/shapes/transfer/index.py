@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, constant, same
+from jaxaudit.analyses.labels import of_a_part
 from jaxaudit.analyses.regroup import picked
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Outline, ShapeFact, array, as_number
@@ -119,7 +120,7 @@ class _Walk:
             return False
         size = self.left.pop(0)
         if is_slice(part) and isinstance(part, Mapping):
-            self.made.append(sliced(size, part, self.look))
+            self.made.append(sliced(size, part, self.look).labelled(of_a_part(size.labels)))
             return True
         return self._array(part, size)
 

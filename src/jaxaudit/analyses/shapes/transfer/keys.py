@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from jaxaudit.analyses.dims import constant
+from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import named_dtype
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
@@ -33,7 +34,9 @@ def _split(look: Look) -> ShapeFact:
         # An unknown `num` is nearly always one number, but may be a shape; what is calculated with is none.
         number = None if num.outline is None else as_number(num)
         count = None if number is None else (number,)
-    return NOTHING if count is None else array((*count, *key.dims), key.dtype)
+    if count is None:
+        return NOTHING
+    return array((*(one.labelled(made_by("alike", look.op)) for one in count), *key.dims), key.dtype)
 
 
 def _drawn(look: Look, shape: str, *parameters: str, dtype: str | None) -> ShapeFact:
@@ -45,8 +48,9 @@ def _drawn(look: Look, shape: str, *parameters: str, dtype: str | None) -> Shape
         return array(broadcast(shapes)[0], dtype)
     asked = shape_of(look.fact(shape))
     # Parameters with more axes than the shape asks for make a larger array than that.
-    larger = asked is not None and any(dims is not None and len(dims) > len(asked) for dims in shapes)
-    return array(None if larger else asked, dtype)
+    if asked is None or any(dims is not None and len(dims) > len(asked) for dims in shapes):
+        return array(None, dtype)
+    return array(tuple(dim.labelled(made_by("drawn", look.op)) for dim in asked), dtype)
 
 
 def _classes(look: Look, scores: str, over: str, shape: str) -> ShapeFact:
@@ -58,9 +62,9 @@ def _classes(look: Look, scores: str, over: str, shape: str) -> ShapeFact:
 
 
 def _permuted(look: Look, name: str) -> ShapeFact:
-    given = look.fact(name)
+    given, mark = look.fact(name), made_by("alike", look.op)
     if given.number is not None:
-        return array((given.number,), "int32")
+        return array((given.number.labelled(mark),), "int32")
     return array(given.dims, given.dtype) if given.dims else NOTHING
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from jaxaudit.analyses.dims import ONE, UNKNOWN, constant, same
+from jaxaudit.analyses.labels import made_by, of_a_part
 from jaxaudit.analyses.shapes.broadcast import broadcast, shape_text
 from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
 from jaxaudit.analyses.shapes.facts import (
@@ -17,8 +19,8 @@ from jaxaudit.analyses.shapes.facts import (
     outline_of,
     sequence,
 )
-from jaxaudit.analyses.shapes.literals import array_like, axes_in
-from jaxaudit.analyses.shapes.mapped import place_of, with_axis, without_axis
+from jaxaudit.analyses.shapes.literals import array_dims, array_like, axes_in
+from jaxaudit.analyses.shapes.mapped import place_of, resized, with_axis, without_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.meshes import put
@@ -169,7 +171,9 @@ def _judge_axes(look: Look, base: ShapeFact) -> None:
 def _cumulative(look: Look) -> ShapeFact:
     base = array_like(look.first())
     _judge_axes(look, base)
-    if base.dims is None or look.function in ("diff", "ediff1d", "gradient"):
+    if look.function == "diff":
+        return _differences(look, base)
+    if base.dims is None or look.function in ("ediff1d", "gradient"):
         return NOTHING
     if not look.has("axis") and look.function in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
         # Without an axis the array is flattened.
@@ -182,6 +186,24 @@ def running_dtype(look: Look, base: ShapeFact) -> str | None:
     if look.has("dtype"):
         return named_dtype(look.raw("dtype"))
     return "int32" if base.dtype == "bool" else base.dtype
+
+
+def _differences(look: Look, base: ShapeFact) -> ShapeFact:
+    """`diff` leaves one element less along an axis for each time it is taken, of what was put at the ends too."""
+    times, axis = look.raw("n"), look.raw("axis")
+    times, axis = (1 if times is None else times), (-1 if axis is None else axis)
+    place = place_of(axis, base.rank) if isinstance(axis, int) else None
+    if base.dims is None or place is None or not isinstance(times, int):
+        return NOTHING
+    size = base.dims[place] - constant(times)
+    for name in ("prepend", "append"):
+        if look.raw(name) is not None:
+            end = array_dims(look.fact(name))
+            size = size + (UNKNOWN if end is None else end[place] if len(end) == len(base.dims) else ONE)
+    if same(size, base.dims[place]):
+        size = base.dims[place]
+    marks = of_a_part(base.dims[place].labels) | made_by("ordered", look.op)
+    return resized(array(base.dims, base.dtype if base.dtype == "float32" else None), place, size.labelled(marks))
 
 
 def _convert(look: Look) -> ShapeFact:

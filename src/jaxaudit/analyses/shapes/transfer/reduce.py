@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN
+from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, summed
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_dims, array_like, axes_in
-from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.analyses.shapes.mapped import marked, place_of
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.einops import is_pattern, patterned
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
@@ -81,7 +82,9 @@ def _order(look: Look) -> ShapeFact:
     if function in ("sort", "argsort") and not look.has("num_keys"):
         if look.has("axis") and look.raw("axis") is None:
             return NOTHING
-        return array(base.dims, base.dtype if function == "sort" else "int32")
+        axis = look.raw("axis") if look.has("axis") else -1
+        made = array(base.dims, base.dtype if function == "sort" else "int32")
+        return marked(made, axis, made_by("ordered", look.op)) if isinstance(axis, int) else made
     if function == "searchsorted":
         return array(array_dims(look.fact("v")), "int32")
     return NOTHING

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from jaxaudit.analyses.axes import Axes, Conflict, Meeting, Side
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.labels import Label, named, told
+from jaxaudit.analyses.labels import Label, in_order, named, told
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Value
 from jaxaudit.rules.base import Obligation, Severity, Step, proved
@@ -48,6 +48,26 @@ def meeting_text(meeting: Meeting) -> str:
     return f"{text} {deed} here"
 
 
+_MADE = {
+    "vmap": "collects what it gives for each of `{}`",
+    "scan": "stacks `{}`, step by step",
+    "alike": "makes `{}`, of which none comes before another",
+    "ordered": "makes `{}`, one after the other",
+}
+
+
+def makers(*dims: Dim) -> tuple[Step, ...]:
+    """Return the steps that show which ops made some axes, in the order of the lines."""
+    idle = {dim: "alike" if in_order(dim.labels) else "ordered" for dim in dims}
+    made = [(label, axis_of(dim)) for dim in dims for label in dim.labels if label.kind in _MADE.keys() - {idle[dim]}]
+    steps = {
+        op.span: Step(op.span, f"`{op.name if op.regions else op.function}` {_MADE[label.kind].format(name)}")
+        for label, name in made
+        if (op := label.op) is not None
+    }
+    return tuple(steps[span] for span in sorted(steps, key=lambda span: (span.path, span.line)))
+
+
 def violated(
     conflict: Conflict, message: str, expected: str, suggestion: str, severity: Severity = Severity.ERROR
 ) -> Obligation:
@@ -59,7 +79,7 @@ def violated(
         message=message,
         current=f"{axes} are taken for one axis; only their sizes agree",
         expected=expected,
-        steps=(meeting_step(conflict),),
+        steps=(meeting_step(conflict), *makers(conflict.meeting.left.dim, conflict.meeting.right.dim)),
         suggestion=suggestion,
     )
 

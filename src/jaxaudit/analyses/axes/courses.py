@@ -1,0 +1,101 @@
+"""Ops that work along an axis in its order, and whether that axis has one.
+
+The steps of a scan follow one another; the elements that were made one for each key do not. A cumulative sum or a
+difference along the second kind, of an array that has an axis of the first kind too, is along the wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.labels import Labels, in_no_order, in_order
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import TRUTHS
+from jaxaudit.ir.interfaces import Recurrence, Turn
+from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.record import record
+
+_COUNTS = ("bool", "int32", "uint32")
+
+
+@record
+class Along:
+    """An op that works along one axis of an array in the order of that axis."""
+
+    op: Op
+    array: Value
+    place: int
+    dims: tuple[Dim, ...]
+    ordered: int | None = None
+    """Another axis of the array that has an order, where this has none."""
+
+
+def directed(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Along]:
+    """Return every op that works along an axis of which it is known whether it has an order."""
+    for op in program.named("scan", "associative_scan", "array.scan") if shapes.look is None else ():
+        for array, axis in _arrays(op, flow):
+            for context in shapes.contexts(op):
+                found = _along(op, array, axis, context.of(array).dims)
+                if found is not None and (found.ordered is None or _minds(found, flow, shapes)):
+                    yield found
+
+
+def _arrays(op: Op, flow: Flow) -> Iterator[tuple[Value, int]]:
+    """Return the arrays that an op goes through, and along which axis."""
+    view = Recurrence.of(op)
+    if view is None:
+        axis = op.arguments.get("axis", -1)
+        yield from ((one, axis) for one in op.operands[:1] if op.function == "diff" and isinstance(axis, int))
+    elif view.axis is not None:
+        yield from ((one, view.axis) for one in view.elements)
+
+
+def _along(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Along | None:
+    place = None if dims is None else place_of(axis, len(dims))
+    if dims is None or place is None:
+        return None
+    if in_order(dims[place].labels):
+        return Along(op, array, place, dims)
+    others = (at for at, dim in enumerate(dims) if at != place and _is_course_of(dim.labels, dims[place].labels))
+    other = next(others, None)
+    return None if other is None else Along(op, array, place, dims, other)
+
+
+def _is_course_of(ordered: Labels, alike: Labels) -> bool:
+    """Whether one axis has an order and the other none: one element for each key, or for each draw that was mapped."""
+    course = in_order(ordered)
+    if course is None or in_no_order(alike):
+        return course is not None
+    drawn = any(label.kind == "drawn" for label in alike)
+    maps = (label.op for label in alike if label.kind == "vmap" and label.op is not None) if drawn else ()
+    return any(inner is course.op for op in maps for inner in op.regions[0].walk())
+
+
+def _minds(found: Along, flow: Flow, shapes: Shapes) -> bool:
+    """Whether an op means something only along an axis that has an order.
+
+    A scan may take one episode after the other; a sum up to each element may count, be a distribution, or a mean of
+    more and more of them.
+    """
+    view = Recurrence.of(found.op)
+    if view is None:
+        return True
+    if view.reverse or Turn.of(flow.maker(found.array)) is not None:
+        return True
+    if found.op.name != "array.scan" or shapes.of(found.array).dtype in _COUNTS:
+        return False
+    onward = walk(view.stacked, lambda one: ahead(flow, one, through_ops("array.map", "array.join", *KEEPING)))
+    return not any(_places(reader, found, shapes) for one in onward for reader in flow.readers.get(one, ()))
+
+
+def _places(reader: Op, found: Along, shapes: Shapes) -> bool:
+    """Whether an op takes a sum up to each element for a place, or gives the elements an order by itself."""
+    if reader.function in TRUTHS or reader.name in ("array.order", "array.gather"):
+        return True
+    made = shapes.of(reader.results[0]).dims if reader.name == "array.map" and reader.results else None
+    return made is not None and len(made) == len(found.dims) and in_order(made[found.place].labels) is not None
