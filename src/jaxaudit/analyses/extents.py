@@ -137,6 +137,13 @@ class _Look:
     def _between(self, low: Argument, end: Argument, op: Op) -> Extent | None:
         return _extent(self.number(low), self.number(end), op)
 
+    def _range(self, start: Argument, stop: Argument, step: Argument, op: Op) -> Extent | None:
+        """Return the numbers from one to another, upwards or downwards."""
+        if step not in (None, 1, -1):
+            return None
+        found = self._between(start, stop, op) if step != -1 else self._between(stop, start, op)
+        return found.moved(ONE) if found is not None and step == -1 else found
+
     def _of_param(self, value: Value, ask: Ask) -> Extent | None:
         region = self._flow.places.owner.get(value)
         op = None if region is None else self._flow.places.holder.get(id(region))
@@ -176,9 +183,9 @@ class _Look:
         if op.function in COUNTING and isinstance(shape, tuple):
             axis = op.arguments.get("dimension", 0)
             return self._between(0, shape[axis], op) if isinstance(axis, int) and axis < len(shape) else None
-        if op.function not in COUNTING or op.arguments.get("step") not in (None, 1):
+        if op.function not in COUNTING:
             return None
-        return self._between(0, start, op) if stop is None else self._between(start, stop, op)
+        return self._between(0, start, op) if stop is None else self._range(start, stop, op.arguments.get("step"), op)
 
     def held(self, op: Op, ask: Ask) -> Extent | None:
         """The numbers of an array that a trace has captured."""
@@ -218,9 +225,9 @@ class _Look:
     def turned(self, op: Op, ask: Ask) -> Extent | None:
         """`for i in range(n)`, or the items of an array of indices."""
         bounds = op.arguments.get("iterable")
-        if not isinstance(bounds, Mapping) or bounds.get("step") != 1:
+        if not isinstance(bounds, Mapping):
             return None
-        return self._between(bounds.get("start"), bounds.get("stop"), op)
+        return self._range(bounds.get("start"), bounds.get("stop"), bounds.get("step"), op)
 
     def computed(self, op: Op, ask: Ask) -> Extent | None:
         """`i + 1`, `n - i`, `64 * i`, `i // 3`, `i % n`, `i + j`."""

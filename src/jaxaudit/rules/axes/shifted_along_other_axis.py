@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jaxaudit.analyses.axes.shifts import Exclusive, exclusive_totals
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import readers
 from jaxaudit.analyses.shapes import Shapes
@@ -18,10 +19,30 @@ def shift_right(tokens, start):
 """
 
 
+_WEIGHTS = """
+def weights(density, gaps):
+    alpha = 1.0 - jnp.exp(-density * gaps)
+    through = jnp.cumprod(1.0 - alpha, axis={axis}){mark}
+    return alpha * jnp.concatenate([jnp.ones_like(through[:, :1]), through[:, :-1]], axis=1)
+"""
+
+_PADDED = """
+def light(depth):
+    before = jnp.pad(depth[..., :-1], ((0, 0), (1, 0)))
+    return jnp.exp(-before.cumsum(axis={axis})){mark}
+
+
+light(jnp.ones((4, 9)))
+"""
+
+
 class ShiftedAlongOtherAxis(Rule):
-    """An array is rolled along one axis, and the end of another one is filled.
+    """An array is shifted along one axis, and filled or added up along another.
 
     ## What it does
+    A cumulative function whose result is moved by one place (or which is given what was moved so) leaves out the
+    element itself. It has to be moved along the very axis that is added up.
+
     `jnp.roll` brings what falls off one end back in at the other, so a shift replaces that end. Where an end of an
     array that was just rolled is set, it has to be an end of the very axis it was rolled along.
 
@@ -42,18 +63,30 @@ class ShiftedAlongOtherAxis(Rule):
     are left alone goes round on purpose, and is not listed.
     """
 
-    summary = "An array is rolled along one axis, and the end of another one is filled."
+    summary = "An array is shifted along one axis, and filled or added up along another."
     needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(axis=1, mark=""), "along time"),
         Example("def gradient(x):\n    return jnp.roll(x, -1, axis=0) - jnp.roll(x, 1, axis=0)\n", "it goes round"),
+        Example(_WEIGHTS.format(axis=1, mark=""), "what comes before each sample"),
+        Example(_PADDED.format(axis=-1, mark=""), "padded"),
+        Example(
+            "def table(x):\n    sums = x.cumsum(axis=0).cumsum(axis=1)\n"
+            "    return jnp.concatenate([jnp.zeros_like(sums[:1]), sums[:-1]])\n",
+            "added up along both",
+        ),
     )
-    invalid = (Example(_PROGRAM.format(axis=0, mark="  #!"), "along the batch"),)
+    invalid = (
+        Example(_PROGRAM.format(axis=0, mark="  #!"), "along the batch"),
+        Example(_WEIGHTS.format(axis=0, mark="  #!"), "multiplied up along the rays"),
+        Example(_PADDED.format(axis=0, mark="  #!"), "moved before it is added up"),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every end that is set of an array that was rolled."""
+        """List every end that is set of an array that was rolled, and every shift of what is added up."""
         shapes = facts.get(Shapes)
+        yield from (_totalled(one, shapes) for one in exclusive_totals(program, facts.flow))
         for op in program.named("array.move"):
             axis = op.argument("axis")
             if op.function == "roll" and isinstance(axis, int):
@@ -62,6 +95,25 @@ class ShiftedAlongOtherAxis(Rule):
                     place = _end(fill.arguments.get("index")) if fill.name == "array.scatter" else None
                     if place is not None:
                         yield _judged(op, axis, fill, place, shapes.of(op.results[0]).rank)
+
+
+def _totalled(one: Exclusive, shapes: Shapes) -> Obligation:
+    rank = shapes.of(one.shift.base).rank
+    given = (*one.along, one.shift.axis)
+    known = [axis % rank if rank else axis for axis in given if axis is not None]
+    if known[-1] in known[:-1]:
+        return proved(one.total.span, "it is shifted along the axis that it is added up along")
+    if len(known) < len(given) or len({axis < 0 for axis in known}) > 1:
+        return unknown(one.total.span, "whether it is shifted along the axis it is added up along is not known")
+    function = one.total.function
+    return Obligation(
+        one.total.span,
+        message=f"`{function}` goes along axis {known[0]}, and what it is about is shifted along axis {known[-1]}",
+        current=f"each place has the total up to itself along axis {known[0]}, of its neighbour along axis {known[-1]}",
+        expected="a shift leaves the place itself out of the total: both are along one axis",
+        steps=(Step(one.shift.op.span, f"shifted by one along axis {known[-1]} here"),),
+        suggestion=f"use `axis={known[-1]}` in `{function}`",
+    )
 
 
 def _end(index: Argument) -> int | None:

@@ -1,0 +1,152 @@
+"""The rule `end-never-read`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.dims import ONE
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import shown
+from jaxaudit.analyses.visits import Visited, guards, read_at, starts_with, visited
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
+
+_FORWARD = """
+def likelihood(scores, moves, seen):
+    steps = seen.shape[0]
+
+    def advance(t, alpha):
+        return jax.nn.logsumexp(alpha[:, None] + moves, axis=0) + scores[:, seen[t]]
+
+    return jax.lax.fori_loop({bounds}, advance, scores[:, seen[0]]){mark}
+"""
+
+_PYTHON = """
+def smooth(rate, x):
+    level = x[{first}]
+    for t in {turns}:{mark}
+        level = (1.0 - rate) * level + rate * x[t]
+    return level
+
+
+smooth(0.1, jnp.ones(9))
+"""
+
+_DENOISED = """
+def sample(x, noise):
+    kept = jnp.linspace(0.99, 0.5, 20)
+
+    def step(x, t):
+        x = x / kept[t]
+        return x + jnp.where(t > 0, 0.1, 0.0) * noise, x.mean()
+
+    return jax.lax.scan(step, x, jnp.arange(19, {stop}, -1)){mark}
+"""
+
+
+class EndNeverRead(Rule):
+    """A loop goes through all elements of an array but the one at its end.
+
+    ## What it does
+    Compares what a loop counts with the axis that it indexes. Where the loop carries on from one end of an array, which
+    was read before it, it has to arrive at the other end. Where its body makes an exception for one end of an axis, the
+    loop has to get there.
+
+    ## Why is this bad?
+    The last observation of each sequence counts for nothing, or the last step of a sampler, the one that leaves out the
+    noise, never runs. Results look plausible.
+
+    ## Example
+        alpha = start * emit[seen[0]]
+        jax.lax.fori_loop(1, steps - 1, advance, alpha)
+
+    ## Use instead
+        alpha = start * emit[seen[0]]
+        jax.lax.fori_loop(1, steps, advance, alpha)
+
+    ## When it cannot tell
+    When the array is read elsewhere, too, or its size is not known.
+    """
+
+    summary = "A loop goes through all elements of an array but the last one."
+    needs = (Shapes, Ranges)
+
+    valid = (
+        Example(_FORWARD.format(bounds="1, steps", mark=""), "to the end"),
+        Example(_PYTHON.format(first=0, turns="range(1, 9)", mark=""), "a loop of Python"),
+        Example(_PYTHON.format(first=-1, turns="range(7, -1, -1)", mark=""), "backwards"),
+        Example(_DENOISED.format(stop=-1, mark=""), "the last step without noise"),
+        Example(
+            "def slopes(x):\n    total = x[0]\n    for t in range(1, 8):\n        total = total + x[t + 1] - x[t]\n"
+            "    return total\n\nslopes(jnp.ones(9))\n",
+            "with the one that follows",
+        ),
+        Example(
+            "def inner(x):\n    total = 0.5 * x[0]\n    for t in range(1, 8):\n        total = total + x[t]\n"
+            "    return total + 0.5 * x[-1]\n\ninner(jnp.ones(9))\n",
+            "the ends by themselves",
+        ),
+    )
+    invalid = (
+        Example(_FORWARD.format(bounds="1, steps - 1", mark="  #!"), "one too few"),
+        Example(_PYTHON.format(first=0, turns="range(1, 8)", mark="  #!"), "a loop of Python"),
+        Example(_PYTHON.format(first=-1, turns="range(7, 0, -1)", mark="  #!"), "backwards"),
+        Example(_DENOISED.format(stop=0, mark="  #!"), "the exception is never met"),
+        Example(
+            "def total(step, x):\n    return jax.lax.scan(lambda c, one: (step * c + one, c), x[0], x[1:-1])  #!\n",
+            "a stretch of the array",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every loop that reads the elements of an array of which it is known how far it gets."""
+        for one in visited(facts):
+            if one.before is not None and one.after is not None and min(one.before, one.after) >= 0:
+                yield _judged(one, facts)
+
+
+def _judged(one: Visited, facts: Facts) -> Obligation:
+    if one.before == 0 and one.after == 0:
+        return proved(one.source.span, f"all elements of {named(one.array, 'the array')} are read")
+    ends = read_at(one, facts)
+    if one.before == 1 and one.after == 1 and ends is not None and len(ends) == 1:
+        ((place, read),) = ends.items()
+        if starts_with(one, read, facts):
+            return _lost(one, read, "first" if place == 0 else "last")
+    guard = next(guards(one, facts), None) if (one.before or 0) + (one.after or 0) == 1 and not ends else None
+    if guard is not None:
+        return _unmet(one, guard[0], shown(guard[1]))
+    if ends is not None and one.before == (0 in ends) and one.after == (-1 in ends):
+        return proved(one.source.span, f"all elements of {named(one.array, 'the array')} are read")
+    return unknown(one.source.span, "whether the elements at the ends are left out on purpose is not known")
+
+
+def _lost(one: Visited, read: Op, end: str) -> Obligation:
+    array, other = named(one.array, "the array"), "last" if end == "first" else "first"
+    return Obligation(
+        one.source.span,
+        message=f"the loop carries on from the {end} element of {array}, and never reads the {other} one",
+        current=f"it reads the elements from {shown(one.low)} to {shown(one.end - ONE)}, of {shown(one.size)}",
+        expected="every element is read",
+        steps=(
+            Step(read.span, f"the {end} element is read here, before the loop"),
+            Step(one.reads[0].span, "the others are read here"),
+        ),
+        suggestion=f"let the loop run one turn longer, up to the {other} element",
+    )
+
+
+def _unmet(one: Visited, guard: Op, place: str) -> Obligation:
+    return Obligation(
+        one.source.span,
+        message=f"element {place} of {named(one.array, 'the array')} is never reached, though it is provided for",
+        current=f"what is counted goes from {shown(one.low)} to {shown(one.end - ONE)}, of {shown(one.size)} elements",
+        expected=f"it gets to {place} as well",
+        steps=(
+            Step(guard.span, "this comes out the same in every turn"),
+            Step(one.reads[0].span, "the elements are read here"),
+        ),
+        suggestion="let the loop run one turn longer",
+    )
