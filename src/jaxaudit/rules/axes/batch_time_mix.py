@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.axes import Meeting
 from jaxaudit.analyses.axes.orders import Mixed, mixed_orders
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
@@ -93,7 +94,7 @@ class BatchTimeMix(Rule):
 def _judged(meeting: Meeting, mixed: Mixed | None, flow: Flow) -> Obligation:
     if mixed is None:
         return proved(meeting.op.span, "the rows that meet here were flattened in the same order")
-    left, right = ("*".join(map(axis_of, label.factors)) for label in (mixed.left, mixed.right))
+    left, right = _order(mixed.left), _order(mixed.right)
     blamed = _blamed(mixed, flow)
     names = f"{name_of(meeting.left.value)} and {name_of(meeting.right.value)}"
     return Obligation(
@@ -101,9 +102,20 @@ def _judged(meeting: Meeting, mixed: Mixed | None, flow: Flow) -> Obligation:
         message=f"rows in the order `{left}` and rows in the order `{right}` are combined one by one",
         current=f"{names} have as many rows, and row by row they belong to different places",
         expected="both are flattened in the same order",
-        steps=(Step(meeting.op.span, meeting_text(meeting)),),
+        steps=(*_flattened(mixed, blamed), Step(meeting.op.span, meeting_text(meeting))),
         suggestion="transpose one of them before it is flattened, or leave the transpose out",
     )
+
+
+def _flattened(mixed: Mixed, blamed: Op | None) -> Iterator[Step]:
+    """Show where the rows were flattened that the others do not go with."""
+    for label in (mixed.left, mixed.right):
+        if label.op is not None and label.op is not blamed:
+            yield Step(label.op.span, f"the others are flattened here, in the order `{_order(label)}`")
+
+
+def _order(label: Label) -> str:
+    return "*".join(map(axis_of, label.factors))
 
 
 def _blamed(mixed: Mixed, flow: Flow) -> Op | None:
