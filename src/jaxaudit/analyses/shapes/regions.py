@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 
-from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant
+from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import made_by, size_labels
 from jaxaudit.analyses.shapes import mapped
@@ -14,10 +14,11 @@ from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.transfer import meshes
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.table import TABLE
-from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.interfaces import Branch, Loop
 from jaxaudit.ir.ops import BODIES, PYTHON_LOOPS
+from jaxaudit.ir.types import Exit
 
 Facts = Sequence[ShapeFact]
 
@@ -175,10 +176,42 @@ def _after_turns(op: Op, look: Look) -> Facts:
     columns = op.kind == "comprehension"
     items = op.items
     length = constant(items).labelled(size_labels(items)) if isinstance(items, int) else None
-    return [
+    made = [
         join(look.read(op.operands[i]), fact) if i < count else ShapeFact(each=fact, length=length) if columns else fact
         for i, fact in enumerate(left)
     ]
+    for at, part in _collected(op, look):
+        each = forget(literal(part, look.read), stays)
+        made[at] = ShapeFact(each=each, length=_turns(op, look).labelled(made_by("ordered", op)))
+    return made
+
+
+def _collected(op: Op, look: Look) -> Iterator[tuple[int, Argument]]:
+    """Return where a loop hands on a list that was empty before, and what every turn puts at its end."""
+    region, carried = op.regions[0], op.regions[0].params[1:]
+    appended = {one.results[0]: one for one in region.ops if one.name == "py.append" and one.results}
+    for at, (param, end) in enumerate(zip(carried, region.results, strict=False)):
+        last = appended.get(end)
+        once = last is not None and last.arguments.get("list") is param and last.method == "append"
+        if last is not None and once and look.read(op.operands[at]).items == ():
+            yield at, last.arguments.get("value")
+
+
+def _turns(op: Op, look: Look) -> Dim:
+    """Return how many turns a loop over a range takes; unknown where something may end it before."""
+    region = op.regions[0]
+    if any(inner.exit is not Exit.FALL for one in region.walk() for inner in one.regions):
+        return UNKNOWN
+    for one in region.ops:
+        counts = one.name == "py.element" and one.argument("index") is region.params[0]
+        over = one.arguments.get("iterable") if counts else None
+        if isinstance(over, Mapping) and over.get("step") == 1:
+            first, stop = (as_number(literal(over.get(name), look.read)) for name in ("start", "stop"))
+            if first is not None and stop is not None:
+                return stop if same(first, ZERO) else stop - first
+        elif isinstance(over, Value) and (dims := look.read(over).dims):
+            return dims[0]
+    return UNKNOWN if op.trips is None else constant(op.trips)
 
 
 def _pair_of_elements(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:

@@ -164,7 +164,9 @@ def _container(look: Look) -> ShapeFact:
     if look.op.kind == "sequence" and len(operands) == 1:
         fact = look.read(operands[0])
         return fact if fact.each is not None else NOTHING
-    return ShapeFact(parts=tuple(look.read(value) for value in operands)) if operands else NOTHING
+    if not operands:
+        return sequence(()) if look.op.kind == "list" else NOTHING
+    return ShapeFact(parts=tuple(look.read(value) for value in operands))
 
 
 def _rows(base: ShapeFact) -> ShapeFact:
