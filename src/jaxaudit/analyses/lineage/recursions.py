@@ -13,10 +13,10 @@ from jaxaudit.analyses.lineage.courses import Course, Seen, course
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
-from jaxaudit.analyses.queries import depends, walk
+from jaxaudit.analyses.queries import behind, depends, sources, through_ops, walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Branch, Loop, Recurrence, Turn
-from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.ops import LOOPS, PASSED_ON
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,62 @@ def _without(part: Product, weight: Value) -> Product:
     if weight in factors:
         factors.remove(weight)
     return Product(part.coefficient, tuple(factors), part.masks)
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrapped:
+    """A discounted sum over steps that starts from what the last step left."""
+
+    op: Op
+    update: Op
+    start: Value
+    steps: Op
+    """The scan that made the steps."""
+    backwards: bool
+
+
+def bootstrapped(program: Program, flow: Flow) -> Iterator[Bootstrapped]:
+    """Find every discounted sum over what a scan stacked that starts from the last carry of that scan."""
+    for op in program.named(*LOOPS):
+        for context in contexts(flow, op):
+            sums = Sums(flow, context)
+            found = course(op, sums)
+            yield from () if found is None or found.backwards is None else _from_the_end(found, sums)
+
+
+def _from_the_end(loop: Course, sums: Sums) -> Iterator[Bootstrapped]:
+    for one, end in loop.successors:
+        update, parts = sums.maker(end), sums.products(end)
+        kept = [part for part in parts if one.param in part.factors]
+        added = {value for part in parts if part not in kept for value in part.factors if value in loop.elements}
+        scaled = len(kept) == 1 and kept[0].factors.count(one.param) == 1 and kept[0] != Product(1.0, (one.param,))
+        if update is None or not scaled or not added or loop.backwards is None:
+            continue
+        scans = {scan for value in added for scan in _stacking(loop.elements[value].array, sums.flow)}
+        ends = {value: scan for scan in scans for value in scan.results[: scan.carry or 0]}
+        made_of = sources(sums.flow, (one.start,), _hands_numbers_on) if ends else ()
+        scan = next((ends[value] for value in made_of if value in ends), None)
+        if scan is not None:
+            yield Bootstrapped(loop.op, update, one.start, scan, loop.backwards)
+
+
+def _hands_numbers_on(op: Op) -> bool:
+    """Whether the numbers of an operand matter to an op, and not just its shape."""
+    return op.name not in ("array.create", "array.shape")
+
+
+def _stacking(value: Value, flow: Flow) -> Iterator[Op]:
+    """Return the scans that stacked what an array is made of, element by element."""
+    elementwise = through_ops("array.map", "array.select", *PASSED_ON)
+    for one in walk((value,), lambda one: () if _is_stacked(one, flow) else behind(flow, one, elementwise)):
+        op = flow.maker(one)
+        if op is not None and _is_stacked(one, flow):
+            yield op
+
+
+def _is_stacked(value: Value, flow: Flow) -> bool:
+    op = flow.maker(value)
+    return op is not None and op.name == "scan" and flow.position(op.results, value) >= (op.carry or 0)
 
 
 @dataclass(frozen=True, slots=True)

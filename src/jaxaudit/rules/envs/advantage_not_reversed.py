@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage.recursions import Accumulated, Recursion, accumulated, recursions
+from jaxaudit.analyses.lineage.recursions import (
+    Accumulated,
+    Bootstrapped,
+    Recursion,
+    accumulated,
+    bootstrapped,
+    recursions,
+)
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 
@@ -58,6 +65,25 @@ def advantages(rewards, values, last_value, gamma, lam):
     return jnp.stack(out{end})
 """
 
+_RETURNS = """
+def loss(params, state, keys):
+    def step(state, key):
+        state = 0.9 * state + jax.random.normal(key, state.shape)
+        return state, (state, -jnp.abs(state).sum(-1))
+
+    last, (states, rewards) = jax.lax.scan(step, state, keys)
+    returns = discounted(rewards, {start})
+    return jnp.mean((states @ params - jax.lax.stop_gradient(returns)) ** 2)
+
+
+def discounted(rewards, start):
+    def add(total, reward):
+        total = reward + 0.99 * total
+        return total, total
+
+    return jax.lax.scan(add, start, rewards{reverse})[1]{mark}
+"""
+
 _POWERS = """
 def advantages(rewards, values, last_value, gamma, lam):
     deltas = rewards + gamma * jnp.append(values[1:], last_value) - values
@@ -89,6 +115,9 @@ class AdvantageNotReversed(Rule):
     differences. The next value is recognised by where it comes from: the same values shifted by one step, those at the
     next index, or a carry that holds the value of the step before.
 
+    A discounted sum over what a scan stacked that starts from the last carry of this scan (the value of the last state)
+    has to run backwards as well.
+
     ## Why is this bad?
     The advantage of a step is its own temporal difference plus the discounted ones of the steps that follow. Run
     forwards, each step collects the differences of its past, which its action did not cause. Nothing is raised, and
@@ -116,6 +145,8 @@ class AdvantageNotReversed(Rule):
         Example(_COUNTED.format(index="steps - 1 - i", mark=""), "counted down"),
         Example(_PYTHON.format(turns="reversed(range(steps))", end="[::-1]", mark=""), "a loop of Python"),
         Example(_POWERS.format(total="jnp.cumsum((deltas * weights)[::-1])[::-1]", mark=""), "a cumulative sum"),
+        Example(_RETURNS.format(start="last @ params", reverse=", reverse=True", mark=""), "from the last value"),
+        Example(_RETURNS.format(start="jnp.zeros_like(last[..., 0])", reverse="", mark=""), "from nothing"),
         Example(
             """
 def returns(rewards, dones):
@@ -158,13 +189,16 @@ def total(rewards, values):
         Example(_COUNTED.format(index="i", mark="  #!"), "counted up"),
         Example(_PYTHON.format(turns="range(steps)", end="", mark="  #!"), "a loop of Python"),
         Example(_POWERS.format(total="jnp.cumsum(deltas * weights)", mark="  #!"), "a cumulative sum"),
+        Example(_RETURNS.format(start="last @ params", reverse="", mark="  #!"), "from the last value"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that adds up temporal differences."""
-        found = recursions(program, facts.flow)
-        yield from (_judged(one) for one in found if one.backwards or not _is_total(one))
+        found = [one for one in recursions(program, facts.flow) if one.backwards or not _is_total(one)]
+        yield from map(_judged, found)
         yield from map(_summed, accumulated(program, facts.flow))
+        told = {one.scan for one in found}
+        yield from (_continued(one) for one in bootstrapped(program, facts.flow) if one.op not in told)
 
 
 def _is_total(one: Recursion) -> bool:
@@ -178,6 +212,23 @@ def _judged(one: Recursion) -> Obligation:
 
 def _summed(one: Accumulated) -> Obligation:
     return _added_up(one.op, one.op, one.value, backwards=one.backwards)
+
+
+def _continued(one: Bootstrapped) -> Obligation:
+    if one.backwards:
+        return proved(one.op.span, "what starts from the end of the steps is added up from the last to the first")
+    start = named(one.start, "what it starts from")
+    return Obligation(
+        one.op.span,
+        message=f"{start} belongs to the end of the steps, and is added up with them from the first one on",
+        current="the first step is continued with what comes after the last one",
+        expected="each step is continued with what comes after it: they are added up backwards",
+        steps=(
+            Step(one.steps.span, f"the steps are made here, and {start} of what is left at their end"),
+            Step(one.update.span, "what was added up so far is discounted and added here"),
+        ),
+        suggestion="go through the steps from the last to the first",
+    )
 
 
 def _added_up(op: Op, update: Op, value: Value, *, backwards: bool) -> Obligation:

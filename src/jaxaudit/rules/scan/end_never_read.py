@@ -109,7 +109,7 @@ class EndNeverRead(Rule):
 
 def _judged(one: Visited, facts: Facts) -> Obligation:
     if one.before == 0 and one.after == 0:
-        return proved(one.source.span, f"all elements of {named(one.array, 'the array')} are read")
+        return proved(one.source.span, f"all elements of {_name(one)} are read")
     ends = read_at(one, facts)
     if one.before == 1 and one.after == 1 and ends is not None and len(ends) == 1:
         ((place, read),) = ends.items()
@@ -119,12 +119,17 @@ def _judged(one: Visited, facts: Facts) -> Obligation:
     if guard is not None:
         return _unmet(one, guard[0], shown(guard[1]))
     if ends is not None and one.before == (0 in ends) and one.after == (-1 in ends):
-        return proved(one.source.span, f"all elements of {named(one.array, 'the array')} are read")
+        return proved(one.source.span, f"all elements of {_name(one)} are read")
     return unknown(one.source.span, "whether the elements at the ends are left out on purpose is not known")
 
 
+def _name(one: Visited) -> str:
+    """Name the array as it is called where it is read."""
+    return named(one.reads[0].operands[0], named(one.array, "the array"))
+
+
 def _lost(one: Visited, read: Op, end: str) -> Obligation:
-    array, other = named(one.array, "the array"), "last" if end == "first" else "first"
+    array, other = _name(one), "last" if end == "first" else "first"
     return Obligation(
         one.source.span,
         message=f"the loop carries on from the {end} element of {array}, and never reads the {other} one",
@@ -141,7 +146,7 @@ def _lost(one: Visited, read: Op, end: str) -> Obligation:
 def _unmet(one: Visited, guard: Op, place: str) -> Obligation:
     return Obligation(
         one.source.span,
-        message=f"element {place} of {named(one.array, 'the array')} is never reached, though it is provided for",
+        message=f"element {place} of {_name(one)} is never reached, though it is provided for",
         current=f"what is counted goes from {shown(one.low)} to {shown(one.end - ONE)}, of {shown(one.size)} elements",
         expected=f"it gets to {place} as well",
         steps=(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, behind, left, nothing, readers, walk
-from jaxaudit.ir import REST, Op, Program, Value
+from jaxaudit.ir import REST, Argument, Op, Program, Value
 from jaxaudit.ir.interfaces import Loop, Recurrence, Turn
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import index_parts, is_whole
@@ -108,6 +108,13 @@ def both(cell, h, xs):
             "the same with a cumulative sum",
         ),
         Example(
+            "def smooth(means, share):\n"
+            "    def back(later, mean):\n        mean = mean + share * (later - mean)\n        return mean, mean\n\n"
+            "    _, out = jax.lax.scan(back, means[-1], means[:-1], reverse=True)\n"
+            "    return jnp.concatenate([out[::-1], means[-1:]])  #!\n",
+            "the last one is put at the end",
+        ),
+        Example(
             "def to_go(rewards):\n    return jnp.flip(jax.lax.cumsum(rewards, reverse=True), 0)  #?\n", "handed out"
         ),
     )
@@ -149,6 +156,7 @@ def _turned_again(view: Recurrence, flow: Flow) -> Iterator[Obligation]:
             yield proved(op.span, f"what the {_word(op)} gives is in the order of its elements")
         return
     reader = _meeting(turn.results, _under_all_names(view.elements, flow), axis, flow)
+    reader = reader or next(_continued(turn.results[0], view.elements, axis, flow), None)
     reader = reader or next(_going_forwards(turn.results[0], flow), None)
     yield _turned_twice(op, turn, reader)
 
@@ -169,6 +177,28 @@ def _again(given: Iterable[Value], axis: int, flow: Flow) -> Op | None:
     onward = walk(given, lambda one: _onward(one, flow))
     readers = (reader for value in onward for reader in flow.readers.get(value, ()))
     return next((reader for reader in readers if _is_turn(reader, axis)), None)
+
+
+def _continued(value: Value, elements: Iterable[Value], axis: int, flow: Flow) -> Iterator[Op]:
+    """Return the ops that put an end of the arrays that were gone through at the same end of a value."""
+    arrays = {_cut(one, flow)[0] for one in _under_all_names(elements, flow)}
+    for op in readers(flow, value):
+        given = op.arguments.get("arrays") if op.name == "array.join" else None
+        if isinstance(given, tuple) and len(given) == 2 and op.arguments.get("axis", 0) == axis == 0:
+            for end, other in (("stop", given[0]), ("start", given[1])):
+                base, bounds = _cut(other, flow) if isinstance(other, Value) else (None, {})
+                if base in arrays and bounds.get(end) == (1 if end == "stop" else -1):
+                    yield op
+
+
+def _cut(value: Value, flow: Flow) -> tuple[Value, Mapping[str, Argument]]:
+    """Return the array that a value is a stretch of, and from where to where; itself where it is none."""
+    op = flow.maker(value)
+    parts = index_parts(op.arguments.get("index")) if op is not None and op.name == "py.item" else ()
+    base = op.value("base") if op is not None else None
+    if len(parts) == 1 and isinstance(parts[0], Mapping) and base is not None:
+        return base, parts[0]
+    return value, {}
 
 
 def _going_forwards(value: Value, flow: Flow) -> Iterator[Op]:
@@ -252,6 +282,7 @@ def _turned_twice(op: Op, turn: Op, reader: Op | None) -> Obligation:
     steps = [Step(op.span, f"the {_word(op)} runs backwards, and what it gives is in the order of its elements")]
     if reader is not None:
         met = "is gone through from the beginning" if reader.regions else "meets what is in its own order"
+        met = "goes on with what is in its own order" if reader.name == "array.join" else met
         steps.append(Step(reader.span, f"what was turned {met} here"))
     return Obligation(
         turn.span,
