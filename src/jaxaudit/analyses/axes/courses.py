@@ -17,7 +17,7 @@ from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import TRUTHS
 from jaxaudit.ir.interfaces import Recurrence, Turn
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.ops import KEEPING, LOOPS
 from jaxaudit.ir.record import record
 
 _COUNTS = ("bool", "int32", "uint32")
@@ -40,7 +40,7 @@ def directed(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Along]:
     for op in program.named("scan", "associative_scan", "array.scan") if shapes.look is None else ():
         for array, axis in _arrays(op, flow):
             for context in shapes.contexts(op):
-                found = _along(op, array, axis, context.of(array).dims)
+                found = along(op, array, axis, context.of(array).dims)
                 if found is not None and (found.ordered is None or _minds(found, flow, shapes)):
                     yield found
 
@@ -55,7 +55,8 @@ def _arrays(op: Op, flow: Flow) -> Iterator[tuple[Value, int]]:
         yield from ((one, view.axis) for one in view.elements)
 
 
-def _along(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Along | None:
+def along(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Along | None:
+    """Return how an op works along an axis of which it is known whether it has an order."""
     place = None if dims is None else place_of(axis, len(dims))
     if dims is None or place is None:
         return None
@@ -67,13 +68,16 @@ def _along(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Alo
 
 
 def _is_course_of(ordered: Labels, alike: Labels) -> bool:
-    """Whether one axis has an order and the other none: one element for each key, or for each draw that was mapped."""
-    course = in_order(ordered)
-    if course is None or in_no_order(alike):
-        return course is not None
+    """Whether a loop made one axis step by step, and the other has one element for each key, or each draw it mapped.
+
+    What was merely counted may be a sweep beside noise that is added up.
+    """
+    courses = [one.op for one in ordered if one.op is not None and one.op.name in LOOPS and in_order(frozenset((one,)))]
+    if not courses or in_no_order(alike):
+        return bool(courses)
     drawn = any(label.kind == "drawn" for label in alike)
     maps = (label.op for label in alike if label.kind == "vmap" and label.op is not None) if drawn else ()
-    return any(inner is course.op for op in maps for inner in op.regions[0].walk())
+    return any(inner in courses for op in maps for inner in op.regions[0].walk())
 
 
 def _minds(found: Along, flow: Flow, shapes: Shapes) -> bool:

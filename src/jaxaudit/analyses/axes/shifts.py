@@ -19,12 +19,14 @@ from jaxaudit.ir.values import index_parts, is_whole
 
 @record
 class Shift:
-    """An array moved by one place along an axis, with a constant put where nothing was."""
+    """An array moved by one place along an axis."""
 
     op: Op
     base: Value
     axis: int
     """Negative where it is counted from the back."""
+    constant: bool = True
+    """Whether a constant is put where nothing was."""
 
 
 def shift_of(op: Op, flow: Flow) -> Shift | None:
@@ -47,8 +49,8 @@ def _joined(op: Op, flow: Flow) -> Shift | None:
     for kept, filler, last in ((arrays[1], arrays[0], True), (arrays[0], arrays[1], False)):
         cut = _cut(flow.maker(kept)) if isinstance(kept, Value) else None
         made = flow.maker(filler) if isinstance(filler, Value) else None
-        if cut is not None and cut[2] is last and made is not None and made.name == "array.create":
-            return Shift(op, cut[0], axis)
+        if cut is not None and cut[2] is last:
+            return Shift(op, cut[0], axis, constant=made is not None and made.name == "array.create")
     return None
 
 
@@ -76,6 +78,17 @@ def _cut(op: Op | None) -> tuple[Value, int, bool] | None:
     return (base, axis, last) if last or bounds == (1, None) else None
 
 
+def shifts(program: Program, flow: Flow) -> Iterator[Shift]:
+    """Return every array that is moved by one place, and every pair of stretches that differ by one place."""
+    for op in program.named("array.join", "array.move", "py.item"):
+        found = shift_of(op, flow)
+        yield from () if found is None else (found,)
+    for op in program.named("array.map"):
+        first, second, *_ = (*(_cut(flow.maker(one)) for one in op.operands), None, None)
+        if first is not None and second is not None and first[:2] == second[:2] and first[2] is not second[2]:
+            yield Shift(op, first[0], first[1])
+
+
 @record
 class Exclusive:
     """A cumulative function and a shift of its result, or of what it is given."""
@@ -90,7 +103,7 @@ def exclusive_totals(program: Program, flow: Flow) -> Iterator[Exclusive]:
     """Return every shift of an array that is added up, or multiplied up, right before or right after."""
     for op in program.named("array.join", "array.move", "py.item"):
         shift = shift_of(op, flow)
-        if shift is None:
+        if shift is None or not shift.constant:
             continue
         before = [flow.maker(one) for one in walk((shift.base,), lambda one: _back(one, flow))]
         after = [reader for one in walk(op.results, lambda one: _on(one, flow)) for reader in flow.readers.get(one, ())]

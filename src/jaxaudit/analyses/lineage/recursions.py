@@ -7,7 +7,7 @@ value is subtracted and its successor in time is added, scaled down, beside some
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxaudit.analyses.lineage.courses import Course, Seen, course
 from jaxaudit.analyses.lineage.index import Flow
@@ -74,7 +74,8 @@ def _in_loop(loop: Course, sums: Sums) -> Iterator[Recursion]:
         kept = [one for one in parts if one.factors.count(param) == 1]
         if len(kept) != 1 or any(param in one.factors for one in parts if one is not kept[0]):
             continue
-        added = tuple(_unpacked(sums, loop.elements, [one for one in parts if one is not kept[0]]))
+        rest = tuple(_unpacked(sums, loop.elements, [one for one in parts if one is not kept[0]]))
+        added = _without(rest, _common(rest))
         for value, successor in _differences(added, sums, successors, loop.elements):
             backwards = loop.backwards
             if backwards is not None:
@@ -99,11 +100,10 @@ def accumulated(program: Program, flow: Flow) -> Iterator[Accumulated]:
             sums = Sums(flow, context)
             turn = Turn.of(sums.maker(view.elements[0])) if view is not None else None
             parts = sums.products(op.operands[0] if turn is None else turn.base)
-            weights = [one for one in parts[0].factors if _is_power(sums, one)] if parts else []
-            if len(weights) != 1 or view is None or view.reverse is None:
+            weights = _common(parts)
+            if view is None or view.reverse is None or not any(_is_power(sums, one) for one in weights):
                 continue
-            added = tuple(_without(one, weights[0]) for one in parts)
-            for value, _ in _differences(added, sums, {}, {}):
+            for value, _ in _differences(_without(parts, weights), sums, {}, {}):
                 yield Accumulated(op, value, view.reverse is (turn is None))
                 break
 
@@ -116,11 +116,16 @@ def _is_power(sums: Sums, value: Value) -> bool:
     return made is not None and made.function == "arange"
 
 
-def _without(part: Product, weight: Value) -> Product:
-    factors = list(part.factors)
-    if weight in factors:
-        factors.remove(weight)
-    return Product(part.coefficient, tuple(factors), part.masks)
+def _common(parts: tuple[Product, ...]) -> frozenset[Value]:
+    """Return what all parts of a sum are weighed by."""
+    return (
+        frozenset(parts[0].factors).intersection(*(one.factors for one in parts[1:])) if len(parts) > 1 else frozenset()
+    )
+
+
+def _without(parts: tuple[Product, ...], weights: frozenset[Value]) -> tuple[Product, ...]:
+    """Return the parts of a sum before it was weighed."""
+    return tuple(replace(one, factors=tuple(two for two in one.factors if two not in weights)) for one in parts)
 
 
 @dataclass(frozen=True, slots=True)

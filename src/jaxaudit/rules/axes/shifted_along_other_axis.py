@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.axes.shifts import Exclusive, exclusive_totals
+from jaxaudit.analyses.axes.courses import Along, along
+from jaxaudit.analyses.axes.shifts import Exclusive, exclusive_totals, shifts
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import readers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import REST, Argument, Op, Program
 from jaxaudit.ir.values import index_parts, is_whole
+from jaxaudit.rules.axes._shared.phrases import axis_of, makers, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _PROGRAM = """
@@ -24,6 +26,23 @@ def weights(density, gaps):
     alpha = 1.0 - jnp.exp(-density * gaps)
     through = jnp.cumprod(1.0 - alpha, axis={axis}){mark}
     return alpha * jnp.concatenate([jnp.ones_like(through[:, :1]), through[:, :-1]], axis=1)
+"""
+
+_EPISODES = """
+def episode(key):
+    def step(x, key):
+        x = x + jax.random.normal(key)
+        return x, x
+
+    return jax.lax.scan(step, 0.0, jax.random.split(key, 50))[1]
+
+
+def differences(values, last):
+    return jnp.concatenate([{later}], axis={axis}) - values{mark}
+
+
+values = jax.vmap(episode)(jax.random.split(jax.random.key(0), 8))
+differences(values, jnp.zeros({shape}))
 """
 
 _PADDED = """
@@ -42,6 +61,9 @@ class ShiftedAlongOtherAxis(Rule):
     ## What it does
     A cumulative function whose result is moved by one place (or which is given what was moved so) leaves out the
     element itself. It has to be moved along the very axis that is added up.
+
+    Neighbours along an axis with one element for each key have nothing to do with one another: an array that has an
+    axis with an order as well (the steps of a scan) is shifted along that.
 
     `jnp.roll` brings what falls off one end back in at the other, so a shift replaces that end. Where an end of an
     array that was just rolled is set, it has to be an end of the very axis it was rolled along.
@@ -71,6 +93,7 @@ class ShiftedAlongOtherAxis(Rule):
         Example("def gradient(x):\n    return jnp.roll(x, -1, axis=0) - jnp.roll(x, 1, axis=0)\n", "it goes round"),
         Example(_WEIGHTS.format(axis=1, mark=""), "what comes before each sample"),
         Example(_PADDED.format(axis=-1, mark=""), "padded"),
+        Example(_EPISODES.format(later="values[:, 1:], last", axis=1, shape="(8, 1)", mark=""), "the next step"),
         Example(
             "def table(x):\n    sums = x.cumsum(axis=0).cumsum(axis=1)\n"
             "    return jnp.concatenate([jnp.zeros_like(sums[:1]), sums[:-1]])\n",
@@ -81,12 +104,21 @@ class ShiftedAlongOtherAxis(Rule):
         Example(_PROGRAM.format(axis=0, mark="  #!"), "along the batch"),
         Example(_WEIGHTS.format(axis=0, mark="  #!"), "multiplied up along the rays"),
         Example(_PADDED.format(axis=0, mark="  #!"), "moved before it is added up"),
+        Example(_EPISODES.format(later="values[1:], last", axis=0, shape="(1, 50)", mark="  #!"), "the next episode"),
+        Example(
+            _EPISODES.partition("def differences")[0]
+            + "values = jax.vmap(episode)(jax.random.split(jax.random.key(0), 8))\n"
+            "change = values[1:] - values[:-1]  #!\n",
+            "from episode to episode",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every end that is set of an array that was rolled, and every shift of what is added up."""
         shapes = facts.get(Shapes)
         yield from (_totalled(one, shapes) for one in exclusive_totals(program, facts.flow))
+        moved = (along(one.op, one.base, one.axis, shapes.of(one.base).dims) for one in shifts(program, facts.flow))
+        yield from (_neighbours(one) for one in moved if one is not None)
         for op in program.named("array.move"):
             axis = op.argument("axis")
             if op.function == "roll" and isinstance(axis, int):
@@ -95,6 +127,20 @@ class ShiftedAlongOtherAxis(Rule):
                     place = _end(fill.arguments.get("index")) if fill.name == "array.scatter" else None
                     if place is not None:
                         yield _judged(op, axis, fill, place, shapes.of(op.results[0]).rank)
+
+
+def _neighbours(one: Along) -> Obligation:
+    if one.ordered is None:
+        return proved(one.op.span, f"it is shifted along `{axis_of(one.dims[one.place])}`, which has an order")
+    here, there = axis_of(one.dims[one.place]), axis_of(one.dims[one.ordered])
+    return Obligation(
+        one.op.span,
+        message=f"{name_of(one.array)} is shifted along `{here}`, whose elements do not follow one another",
+        current=f"it is {shape_of(one.dims)}; each of `{here}` is taken with a neighbour that is independent of it",
+        expected=f"it is shifted along axis {one.ordered}, `{there}`, which has an order",
+        steps=makers(one.dims[one.place], one.dims[one.ordered]),
+        suggestion=f"shift along axis {one.ordered}",
+    )
 
 
 def _totalled(one: Exclusive, shapes: Shapes) -> Obligation:

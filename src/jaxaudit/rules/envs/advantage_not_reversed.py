@@ -185,6 +185,12 @@ def total(rewards, values):
         Example(
             _CARRIED.format(call="_, out = jax.lax.scan(step, start, (rewards, dones, values))  #!"), "a carried value"
         ),
+        Example(
+            _SHIFTED.replace(
+                "(1.0 - dones) - values", "(1.0 - dones) - values\n    deltas = lam[:, None] * deltas"
+            ).format(call="_, out = jax.lax.scan(step, last_value, (deltas, dones))  #!"),
+            "weighed by the ratio of two policies",
+        ),
         Example(_PAIRS.format(reverse="", mark="  #!"), "pairs"),
         Example(_COUNTED.format(index="i", mark="  #!"), "counted up"),
         Example(_PYTHON.format(turns="range(steps)", end="", mark="  #!"), "a loop of Python"),

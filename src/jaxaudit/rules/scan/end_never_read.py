@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.dims import ONE
 from jaxaudit.analyses.facts import Facts
@@ -52,7 +52,7 @@ class EndNeverRead(Rule):
     ## What it does
     Compares what a loop counts with the axis that it indexes. Where the loop carries on from one end of an array, which
     was read before it, it has to arrive at the other end. Where its body makes an exception for one end of an axis, the
-    loop has to get there.
+    loop has to get there. Between an end that is read by itself and what the loop reads no element is left out.
 
     ## Why is this bad?
     The last observation of each sequence counts for nothing, or the last step of a sampler, the one that leaves out the
@@ -95,6 +95,12 @@ class EndNeverRead(Rule):
         Example(_PYTHON.format(first=-1, turns="range(7, 0, -1)", mark="  #!"), "backwards"),
         Example(_DENOISED.format(stop=0, mark="  #!"), "the exception is never met"),
         Example(
+            "def total(rate, x):\n    n = x.shape[0]\n"
+            "    after = jax.lax.fori_loop(0, n - 2, lambda i, c: rate * (c + x[n - 1 - i]), 0.0)  #!\n"
+            "    return x[0] + after\n",
+            "backwards, to the one behind the first",
+        ),
+        Example(
             "def total(step, x):\n    return jax.lax.scan(lambda c, one: (step * c + one, c), x[0], x[1:-1])  #!\n",
             "a stretch of the array",
         ),
@@ -115,12 +121,33 @@ def _judged(one: Visited, facts: Facts) -> Obligation:
         ((place, read),) = ends.items()
         if starts_with(one, read, facts):
             return _lost(one, read, "first" if place == 0 else "last")
+    hole = _hole(one, ends or {})
+    if hole is not None:
+        return _skipped(one, *hole)
     guard = next(guards(one, facts), None) if (one.before or 0) + (one.after or 0) == 1 and not ends else None
     if guard is not None:
         return _unmet(one, guard[0], shown(guard[1]))
     if ends is not None and one.before == (0 in ends) and one.after == (-1 in ends):
         return proved(one.source.span, f"all elements of {_name(one)} are read")
     return unknown(one.source.span, "whether the elements at the ends are left out on purpose is not known")
+
+
+def _hole(one: Visited, ends: Mapping[int, Op]) -> tuple[Op, str] | None:
+    """Return the read of an end, and which element lies between it and all that the loop reads."""
+    if (one.before, one.after) == (2, 0) and 0 in ends:
+        return ends[0], "second"
+    return (ends[-1], "last but one") if (one.before, one.after) == (0, 2) and -1 in ends else None
+
+
+def _skipped(one: Visited, read: Op, which: str) -> Obligation:
+    return Obligation(
+        one.source.span,
+        message=f"the {which} element of {_name(one)} is never read, and all others are",
+        current=f"the loop reads the elements from {shown(one.low)} to {shown(one.end - ONE)}, of {shown(one.size)}",
+        expected="every element is read",
+        steps=(Step(read.span, "the one at the end is read here"), Step(one.reads[0].span, "the others are read here")),
+        suggestion="let the loop run one turn longer",
+    )
 
 
 def _name(one: Visited) -> str:

@@ -70,7 +70,7 @@ class ScannedAxisNotTime(Rule):
 
     Cumulative functions, `diff` and scans that run backwards need an axis whose elements follow one another: what a
     scan stacked, what was counted or sorted. Along an axis with one element for each key (or shuffled ones) they are
-    wrong where the array has an axis with an order as well.
+    wrong where the array has an axis that a loop made step by step as well.
 
     ## Why is this bad?
     Rewards laid out as `(envs, steps)` that are scanned for returns are summed over environments. With as many steps
@@ -100,6 +100,16 @@ class ScannedAxisNotTime(Rule):
         Example(
             _EPISODES.format(total="jnp.cumsum(rewards, axis=0) / jnp.arange(1, 9)[:, None]", mark=""),
             "the mean of more and more episodes",
+        ),
+        Example(
+            """
+def forces(key):
+    return jax.random.normal(key) * jnp.linspace(0.0, 1.0, 20)
+
+
+path = jnp.cumsum(jax.vmap(forces)(jax.random.split(jax.random.key(0), 100)), axis=0)
+""",
+            "noise that is added up, beside a grid",
         ),
         Example(_EPISODES.format(total="jnp.cumsum(rewards, axis=0) < 3.0", mark=""), "as many episodes as are needed"),
     )
