@@ -47,11 +47,13 @@ INDEPENDENT = {
     "Axes": {
         "nested-vmap-order": "which map made an axis is known with its shape",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
+        "scanned-axis-not-time": "which op made an axis is known with its shape",
         "silent-broadcast": "an array that fits one place only by its sizes",
     },
     "KeyFacts": {"same-key-in-loop": "a loop that is left after the use has one turn with it"},
     "Ranges": {
         "carry-never-changes": "which value goes where is data flow",
+        "end-never-read": "from where to where a loop counts stands in its call",
         "integer-overflow": "where a range ends stands in the call",
         "out-of-bounds-index": "the index is a constant",
         "where-nan-gradient": "no function in the arms has an infinite slope anywhere: which stand there is data flow",
@@ -62,6 +64,7 @@ INDEPENDENT = {
         "bitwise-before-comparison": "brackets are syntax",
         "broken-straight-through": "terms cancel by algebra",
         "carry-type-changes": "what `optax` gives back has the type of what it was given",
+        "end-never-read": "stretches of an array that are cut at opposite ends are all of it",
         "hard-coded-axis": "a reduction without an axis reduces all",
         "leak-across-episodes": "what is multiplied with what is data flow",
         "length-as-rank": "which call made a number is data flow",
