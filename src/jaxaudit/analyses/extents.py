@@ -138,11 +138,19 @@ class _Look:
         return _extent(self.number(low), self.number(end), op)
 
     def _range(self, start: Argument, stop: Argument, step: Argument, op: Op) -> Extent | None:
-        """Return the numbers from one to another, upwards or downwards."""
+        """Return the numbers from one to another, upwards or downwards, or as far as the last whole step."""
         if step not in (None, 1, -1):
-            return None
+            return self._stepped(start, stop, step, op)
         found = self._between(start, stop, op) if step != -1 else self._between(stop, start, op)
         return found.moved(ONE) if found is not None and step == -1 else found
+
+    def _stepped(self, start: Argument, stop: Argument, step: Argument, op: Op) -> Extent | None:
+        """Return the numbers of `range(0, 100, 5)`, which ends at 95."""
+        found, by = self._between(start, stop, op), self.number(step)
+        low, last = (None, None) if found is None else (found.low.constant, found.last.constant)
+        if by is None or by.constant is None or by.constant < 1 or low is None or last is None or last < low:
+            return None
+        return _extent(constant(low), constant(last - (last - low) % by.constant + 1), op)
 
     def _of_param(self, value: Value, ask: Ask) -> Extent | None:
         region = self._flow.places.owner.get(value)
