@@ -96,7 +96,8 @@ _TREES = merge(
     rows("equinox.internal", "array.select", "error_if: x pred msg\nbranched_error_if: x pred index msgs"),
     rows("equinox.internal", "array.map", "nondifferentiable nondifferentiable_backward nonbatchable: x"),
     rows("equinox.internal", "collective", "unvmap_all unvmap_any unvmap_max: x"),
-    rows("equinox", "py.call_library", "clear_caches:\nfield static_field:\nif_array: axis"),
+    rows("equinox", "py.call_library", "clear_caches:\nfield static_field:"),
+    rows("equinox", "py.call_library", "if_array: axis", holds="axis"),
 )
 
 ROWS = merge(_LAYERS, _TREES)

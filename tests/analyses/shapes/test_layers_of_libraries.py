@@ -257,3 +257,44 @@ def test_the_model_of_a_train_state_draws_once():
     )
     assert shape_of(code) == "8, 16, 3"
     assert audit([SourceFile("net.py", code)], Config(select=("random",))).report.issues == ()
+
+
+MANY = (
+    HEAD
+    + """
+keys = jax.random.split(key, 6)
+net = nn.Dense(3)
+
+class Model(eqx.Module):
+    inner: eqx.nn.Linear
+    scale: jax.Array
+
+    def __init__(self, key):
+        self.inner = eqx.nn.Linear(5, 3, key=key)
+        self.scale = jnp.ones(3)
+
+    def __call__(self, row):
+        return self.inner(row) * self.scale
+
+models = eqx.filter_vmap(Model)(keys)
+params = jax.vmap(lambda k: net.init(k, x))(keys)
+arrays, static = eqx.partition(models, eqx.is_array)
+row = x[0, 0]
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("jax.vmap(lambda m: m(row))(models)", "6, 3"),
+        ("eqx.filter_vmap(lambda m, r: m(r), in_axes=(eqx.if_array(0), None))(models, row)", "6, 3"),
+        ("jax.vmap(lambda a: jax.vmap(eqx.combine(a, static))(x[0]), out_axes=1)(arrays)", "16, 6, 3"),
+        ("jax.vmap(net.apply, in_axes=(0, None), out_axes=2)(params, x)", "8, 16, 6, 3"),
+        ('jax.vmap(lambda p: net.apply({"params": p}, row))(params["params"])', "6, 3"),
+        ("jax.lax.scan(lambda c, p: (c, net.apply(p, row)), 0.0, params)[1]", "6, 3"),
+        ("models.scale + 1", "6, 3"),
+    ],
+)
+def test_a_map_over_many_models_has_as_many_results(expression, expected):
+    assert shape_of(f"{MANY}\nresult = {expression}\ny = jnp.copy(result)\n") == expected

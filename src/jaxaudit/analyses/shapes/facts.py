@@ -48,6 +48,8 @@ class ShapeFact:
     """A mesh, a spec or a sharding."""
     outline: Outline | None = None
     """What has the same shape, where even the rank is unknown: `jnp.tanh(x)` has the shape of `x`."""
+    stack: Dims = ()
+    """The first axes of a layer's arrays, or of every leaf of something else, which a map has put there."""
 
     @property
     def is_array(self) -> bool:
@@ -207,7 +209,8 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
     if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
         # What else they are, they have one type, or one shape.
         shared = first.outline if first.outline == second.outline else None
-        return NOTHING if dtype is None and shared is None else ShapeFact(None, dtype, weak, outline=shared)
+        stack = first.stack if first.stack == second.stack else ()
+        return ShapeFact(None, dtype, weak, outline=shared, stack=stack)
     number = None
     if first.number is not None and second.number is not None:
         number = either(first.number, second.number)
@@ -243,7 +246,7 @@ def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
     if fact.items is not None:
         items = (_named(item, f"{name}[{i}]", tag, born) for i, item in enumerate(fact.items))
         return replace(fact, items=tuple(items))
-    return ShapeFact(symbol=f"{name}{tag}", born=born, outline=fact.outline)
+    return ShapeFact(symbol=f"{name}{tag}", born=born, outline=fact.outline, stack=fact.stack)
 
 
 def _own(dim: Dim, text: str, kind: str, born: int) -> Dim:
@@ -261,7 +264,7 @@ def as_number(fact: ShapeFact) -> Dim | None:
 
 def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
     """Return every variable a fact speaks of, symbols included."""
-    for dim in (*(fact.dims or ()), *(one for one in (fact.number, fact.length) if one is not None)):
+    for dim in (*(fact.dims or ()), *fact.stack, *(one for one in (fact.number, fact.length) if one is not None)):
         yield from dim.atoms()
     for item in (*(fact.items or ()), *(fact.parts or ()), *((fact.each,) if fact.each is not None else ())):
         yield from atoms_of(item)
@@ -284,6 +287,7 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
     def kept(dim: Dim) -> Dim:
         return dim if all(stays(atom) for atom in dim.atoms()) else Dim(None, dim.labels)
 
+    stack = tuple(map(kept, fact.stack))
     if fact.dims is not None:
         number = None if fact.number is None else kept(fact.number)
         return replace(fact, dims=tuple(map(kept, fact.dims)), number=number)
@@ -293,7 +297,7 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
         return ShapeFact(parts=tuple(forget(part, stays) for part in fact.parts))
     if fact.layer is not None:
         known = tuple((name, forget(given, stays)) for name, given in fact.layer.given)
-        return ShapeFact(layer=replace(fact.layer, given=known))
+        return ShapeFact(layer=replace(fact.layer, given=known), stack=stack)
     if fact.placing is not None:
         sizes = tuple((name, kept(size)) for name, size in fact.placing.axes or ())
         return ShapeFact(placing=replace(fact.placing, axes=sizes))
@@ -301,7 +305,7 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
         length = None if fact.length is None else kept(fact.length)
         return replace(fact, each=forget(fact.each, stays), length=length)
     named = fact.outline is not None and all(map(stays, atoms_of(ShapeFact(outline=fact.outline))))
-    return array(None, fact.dtype, weak=fact.weak, outline=fact.outline if named else None)
+    return ShapeFact(None, fact.dtype, fact.weak, outline=fact.outline if named else None, stack=stack)
 
 
 def _devices(text: str) -> ShapeFact:

@@ -15,21 +15,44 @@ from jaxaudit.ir import Argument, Op, Region
 
 
 def without_axis(fact: ShapeFact, axis: int) -> ShapeFact:
-    """Return one element of an array along an axis."""
+    """Return one element of an array along an axis, or of each leaf of a tree."""
     place = place_of(axis, fact.rank)
+    if fact.parts is not None:
+        return ShapeFact(parts=tuple(without_axis(part, axis) for part in fact.parts))
+    if fact.stack and axis == 0:
+        return ShapeFact(layer=fact.layer, stack=fact.stack[1:])
     if fact.dims is None or place is None:
         return NOTHING
     return ShapeFact(fact.dims[:place] + fact.dims[place + 1 :], fact.dtype, fact.weak)
 
 
 def with_axis(fact: ShapeFact, axis: int, size: Dim) -> ShapeFact:
-    """Return the array of all elements, one for each index of a new axis."""
+    """Return the array of all elements, one for each index of a new axis; of a tree every leaf has that axis."""
+    if fact.parts is not None:
+        return ShapeFact(parts=tuple(with_axis(part, axis, size) for part in fact.parts))
     if fact.dims is None:
-        return NOTHING
+        return ShapeFact(layer=fact.layer, stack=(size, *fact.stack)) if axis == 0 and _is_whole(fact) else NOTHING
     place = place_of(axis, len(fact.dims) + 1)
     if place is None:
         return NOTHING
     return ShapeFact((*fact.dims[:place], size, *fact.dims[place:]), fact.dtype, fact.weak)
+
+
+def _is_whole(fact: ShapeFact) -> bool:
+    """Whether what is known of a fact is one thing, and no sequence of several."""
+    return fact.items is None and fact.each is None and fact.placing is None
+
+
+def size_along(fact: ShapeFact, axis: object) -> Dim | None:
+    """Return the size of an axis of an array, or of every leaf of a tree; None where it is not known."""
+    if not isinstance(axis, int):
+        return None
+    if fact.parts is not None:
+        return next((size for part in fact.parts if (size := size_along(part, axis)) is not None), None)
+    place = place_of(axis, fact.rank)
+    if fact.dims is not None and place is not None:
+        return fact.dims[place]
+    return fact.stack[axis] if 0 <= axis < len(fact.stack) else None
 
 
 def resized(fact: ShapeFact, axis: int | None, size: Dim) -> ShapeFact:
@@ -85,9 +108,9 @@ def _judge_sizes(op: Op, look: Look) -> None:
     sizes: list[Dim] = []
     for value, axis in zip(op.operands, axes_of(op), strict=True):
         fact = look.read(value)
-        place = place_of(axis, fact.rank) if isinstance(axis, int) else None
-        if fact.dims is not None and place is not None:
-            sizes.append(fact.dims[place])
+        size = size_along(fact, axis)
+        if size is not None:
+            sizes.append(size)
         elif fact.dims is not None and isinstance(axis, int) and not fact.weak:
             text = f"axis {axis} of an array with {len(fact.dims)} axes cannot be mapped"
             look.judge(Fit.CLASHES, text if fact.dims else f"`{op.name}` cannot map a number, which has no axes")
@@ -113,10 +136,9 @@ def mapped_size(op: Op, read: Read[ShapeFact]) -> Dim:
     """Return the size of the mapped axis."""
     found: Dim | None = None
     for value, axis in zip(op.operands, axes_of(op), strict=True):
-        fact = read(value)
-        place = place_of(axis, fact.rank) if isinstance(axis, int) else None
-        if fact.dims is not None and place is not None:
-            found = fact.dims[place] if found is None else found.labelled(fact.dims[place].labels)
+        size = size_along(read(value), axis)
+        if size is not None:
+            found = size if found is None else found.labelled(size.labels)
     if found is not None:
         return found
     given = op.option("axis_size")
@@ -131,6 +153,5 @@ def enter_map(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Seque
 
 def leave_map(op: Op, look: Look) -> Sequence[ShapeFact]:
     """Put the first axis on each result of `lax.map`."""
-    sizes = [dims[0] for value in op.operands if (dims := look.read(value).dims)]
-    size = sizes[0] if sizes else UNKNOWN
+    size = next((size for value in op.operands if (size := size_along(look.read(value), 0)) is not None), UNKNOWN)
     return [with_axis(look.read(value), 0, size) for value in op.regions[0].results]

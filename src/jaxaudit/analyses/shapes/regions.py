@@ -93,7 +93,8 @@ def _after_scan(op: Op, look: Look) -> Facts:
 
 def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
     """Return how many turns a scan takes, from its inputs or from `length`."""
-    sizes = [dims[0] for _, whole in Loop(op).elements if (dims := read(whole).dims)]
+    found = (mapped.size_along(read(whole), 0) for _, whole in Loop(op).elements)
+    sizes = [size for size in found if size is not None]
     if sizes:
         return sizes[0].labelled(frozenset().union(*(size.labels for size in sizes)))
     given = stated_length(op, read)

@@ -42,9 +42,9 @@ def made(look: Look, name: str) -> ShapeFact:
 
 
 def layer_of(look: Look) -> Layer:
-    """Return the layer whose method is called; one without arguments where it was made out of sight."""
-    layer, kind = look.fact("self").layer, look.op.qualified.rpartition(".")[0]
-    return layer if layer is not None and layer.name == kind else _UNSEEN
+    """Return the layer whose method is called; one without arguments where it was made out of sight, or is many."""
+    fact, kind = look.fact("self"), look.op.qualified.rpartition(".")[0]
+    return fact.layer if fact.layer is not None and fact.layer.name == kind and not fact.stack else _UNSEEN
 
 
 def given_to(look: Look) -> ShapeFact:

@@ -36,6 +36,7 @@ from jaxaudit.ir.functions import (
     TRUTHS,
 )
 from jaxaudit.ir.trees import CONTAINERS, Tree
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.libraries.packages import ON_EACH_DEVICE
 
 NOT_OPERANDS = frozenset(
@@ -222,6 +223,28 @@ def _same_object(look: Look) -> ShapeFact:
     return look.first()
 
 
+def _leaf(look: Look) -> ShapeFact:
+    """Return a leaf of a tree: what lies there, where the tree is known leaf by leaf, else what it is like."""
+    parts, at = look.fact("tree").parts, look.op.position
+    known = parts is not None and at is not None and len(parts) == look.op.target_count
+    return parts[at] if parts is not None and at is not None and known else look.first()
+
+
+def _tree(look: Look) -> ShapeFact:
+    """Return what a function gives of a tree: its leaves, or parts of a model that have its arrays."""
+    name = look.op.qualified
+    if plays(name, "model.partition"):
+        return sequence((_as_part(look.first()), NOTHING))
+    if plays(name, "model.join"):
+        given = look.raw("pytrees")
+        return _as_part(look.of(given[0])) if isinstance(given, tuple) and given else NOTHING
+    return _as_part(look.first()) if plays(name, "model.filter") else _leaves(look)
+
+
+def _as_part(fact: ShapeFact) -> ShapeFact:
+    return ShapeFact(parts=fact.parts, layer=fact.layer, stack=fact.stack)
+
+
 def _leaves(look: Look) -> ShapeFact:
     """Return the leaves of a tree in JAX's order, where each is surely an array; `flatten` gives them first of two."""
     border = look.op.border
@@ -272,8 +295,8 @@ TABLE: Mapping[str, Transfer] = {
     "array.convert": single(_convert),
     "grad.stop": single(_same_object),
     "key.within": single(_same_object),
-    "tree.leaf": single(_same_object),
-    "tree.other": single(_leaves),
+    "tree.leaf": single(_leaf),
+    "tree.other": single(_tree),
     "device.place": single(_placed),
     "key.clone": single(_like_first),
     "key.fold_in": single(lambda look: look.fact("key")),

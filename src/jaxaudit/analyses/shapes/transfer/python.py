@@ -38,7 +38,7 @@ def _const(look: Look) -> ShapeFact:
 def _global(look: Look) -> ShapeFact:
     value = look.op.constant
     known = look.read(value) if isinstance(value, Value) else NOTHING
-    if (known.is_array or known.placing) and all(atom.born == 0 for atom in atoms_of(known)):
+    if (known.is_array or known.placing or known.layer) and all(atom.born == 0 for atom in atoms_of(known)):
         return known
     return ShapeFact(symbol=f"{look.op.label.rpartition('.')[2]}#0{look.op.label}")
 
@@ -94,7 +94,8 @@ def _of_object(base: ShapeFact, index: int | str) -> ShapeFact:
     text = f"{base.symbol}[{index!r}]"
     if base.symbol.endswith(".shape"):
         return integer(variable(text, "size", base.born))
-    return ShapeFact(symbol=text, born=base.born)
+    # An entry of a tree has the first axes that all of its leaves have; a row of an array has one less.
+    return ShapeFact(symbol=text, born=base.born, stack=base.stack if isinstance(index, str) else ())
 
 
 def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:

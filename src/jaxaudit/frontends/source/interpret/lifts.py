@@ -26,6 +26,11 @@ def is_class(callee: Transformed) -> bool:
     return named and (callee.spelling in LIFTS or callee.spelling in _OF_CLASSES)
 
 
+def is_mapped(made: Transformed) -> bool:
+    """Whether a class is called for each element, as any function: `eqx.filter_vmap(Model)(keys)`."""
+    return made.transform in ("vmap", "pmap") and made.spelling not in LIFTS
+
+
 def lifted_class(cls: ClassValue, made: Transformed) -> ClassValue:
     """Return a class whose `__call__` runs under a lifted transformation."""
     methods = made.options.get("methods")

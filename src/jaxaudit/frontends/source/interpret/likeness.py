@@ -9,7 +9,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, TupleValue
-from jaxaudit.frontends.source.values.structure import rebuild
+from jaxaudit.frontends.source.values.structure import leaves, rebuild
 from jaxaudit.ir import Value
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
@@ -45,9 +45,11 @@ def _is_apart(it: Interpreter, tree: Abstract) -> bool:
 
 def leaf_by_leaf(it: Interpreter, tree: Abstract, whole: Value, span: Span) -> Abstract:
     """Return a tree of the same structure whose leaves lie in one value."""
+    places = {value: at for at, value in enumerate(dict.fromkeys(leaves(it, tree)))}
 
     def leaf(like: Leaf) -> Leaf:
-        made = it.emit("tree.leaf", span, {"like": like.value, "tree": whole}).result
+        attrs = {"position": places[like.value], "count": len(places)} if like.value in places else {}
+        made = it.emit("tree.leaf", span, {"like": like.value, "tree": whole}, attrs).result
         made.name = like.value.name
         return like.at(made)
 

@@ -52,7 +52,7 @@ def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     options = {key: value for key, value in given.keywords.items() if key not in ("fun", "f", "target")}
     options.update(zip(wrapper.params, given.positional[1:], strict=False))
     made = Transformed(wrapper.op, function, options, name, it.builder.newest, span)
-    if isinstance(function, ClassValue):
+    if isinstance(function, ClassValue) and not lifts.is_mapped(made):
         # A lifted class is still that class to whoever makes instances of it.
         return lifts.lifted_class(function, made)
     if isinstance(function, PartialValue) and isinstance(function.function, ClassValue):
@@ -230,7 +230,8 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
 
 
 def _axis_in(entry: Abstract | None) -> int | str | None:
-    """Return the axis that an entry of `in_axes` names."""
+    """Return the axis that an entry of `in_axes` names, or one that is for arrays alone: `eqx.if_array(0)`."""
+    entry = entry.holds if isinstance(entry, Leaf) else entry
     known = isinstance(entry, Const) and (entry.value is None or isinstance(entry.value, int))
     return entry.value if known else "?"  # type: ignore[union-attr,return-value]
 
