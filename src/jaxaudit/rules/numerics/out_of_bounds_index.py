@@ -25,13 +25,13 @@ class OutOfBoundsIndex(Rule):
     """An index lies beyond the end of an array.
 
     ## What it does
-    Compares indices that are numbers with the size of the axis they index: constants, and sizes such as `x.shape[0]`
-    with something added. Index arrays, what is drawn and what counts a loop are compared by how far they reach:
-    `arange(n) + 1` and `randint(key, (), 1, n + 1)` go one too far, `argmax`, `clip` and `%` stay inside. Positions
-    along one axis of an array have to select along that axis, and the last of the slices that start at an index has to
-    end within the array. A `switch` has to have a branch for each index, a segment sum a segment, a position that a
-    loop moves on a place in every turn. Those whose missing entries are -1 (the code itself
-    asks `index >= 0`) must not be mixed into a result without a mask.
+    Compares indices that are numbers with the size of the axis they index: constants, and sizes such as
+    `x.shape[0]` with something added. Index arrays, what is drawn and what counts a loop are compared by how far
+    they reach: `arange(n) + 1` and `randint(key, (), 1, n + 1)` go one too far, `argmax`, `clip` and `%` stay
+    inside. Positions along one axis of an array, or numbers below a named size, have to select along that axis, and
+    the last of the slices that start at an index has to end within the array. A `switch` has to have a branch for
+    each index, a segment sum a segment, a position that a loop moves on a place in every turn. Those whose missing
+    entries are -1 (the code itself asks `index >= 0`) must not be mixed into a result without a mask.
 
     ## Why is this bad?
     JAX raises nothing for it. Reading gives the last element instead, and an update is silently dropped.
@@ -99,6 +99,16 @@ class OutOfBoundsIndex(Rule):
     def first_of_them():
         places = jnp.arange(20)
         return jnp.zeros(8)[places[:4]]
+
+    ## each index selects along the axis that it counts
+    MEMBERS, ROWS = 5, 5
+
+    def sample(key, w, x):
+        who = jax.random.randint(key, (ROWS,), 0, MEMBERS)
+        scores = jax.vmap(lambda wi: x @ wi)(w)
+        return scores[who, jnp.arange(ROWS)], scores.T[jnp.arange(ROWS), jnp.argmax(scores, axis=0)]
+
+    sample(jax.random.key(0), jnp.ones((MEMBERS, 3)), jnp.ones((ROWS, 3)))
     """
     invalid = """
     ## beyond the end
@@ -130,6 +140,16 @@ class OutOfBoundsIndex(Rule):
     def total():
         x = jnp.ones((8,))
         return jax.lax.fori_loop(0, 8, lambda k, sum: sum + x[k + 1], 0.0)  #!
+
+    ## positions along another axis
+    MEMBERS, ROWS = 5, 5
+
+    def sample(key, w, x):
+        who = jax.random.randint(key, (ROWS,), 0, MEMBERS)
+        scores = jax.vmap(lambda wi: x @ wi, out_axes=1)(w)
+        return scores[who, jnp.arange(ROWS)]  #!
+
+    sample(jax.random.key(0), jnp.ones((MEMBERS, 3)), jnp.ones((ROWS, 3)))
 
     ## one too far, of any size
     def choose(table, key):

@@ -8,6 +8,7 @@ from jaxaudit.analyses.dims import ONE, Dim, constant, same
 from jaxaudit.analyses.extents import Extent, extents, met, size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.induction import same_number
+from jaxaudit.analyses.labels import contradiction, related
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
@@ -18,6 +19,7 @@ from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.ops import BRANCHES, KEEPING
 from jaxaudit.ir.record import record
 from jaxaudit.ir.types import Exit
+from jaxaudit.rules.axes._shared.phrases import axis_of
 from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, taken, traced_index, written
 from jaxaudit.rules.numerics._shared.padding import plain_index
@@ -36,7 +38,10 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
             continue
         over = (extent.end - size).constant
         astray = next((at for at, dim in enumerate(fact.dims or ()) if over is None and same(dim, extent.end)), None)
-        if _runs_over_other_axis(extent, base, axis, fact, facts.get(Shapes)):
+        own = _axis_counted(extent, axis, fact)
+        if own is not None and not _is_selected(own, fact, indices, facts):
+            yield _other_name(op, index, extent, (axis, own), fact)
+        elif _runs_over_other_axis(extent, base, axis, fact, facts.get(Shapes)):
             yield _other_axis(op, index, extent, axis)
         elif astray is not None and not any(at == astray for _, at in indices):
             yield _other_size(op, index, extent, (axis, astray))
@@ -207,7 +212,24 @@ def _runs_over_other_axis(extent: Extent, base: Value, axis: int, fact: ShapeFac
         return alike and own != axis and (own < 0) == (axis < 0)
     if len(fact.dims) != len(other.dims) or not all(map(same, fact.dims, other.dims)):
         return False
-    return own % len(fact.dims) != axis % len(fact.dims)
+    # Two arrays of one shape may have their axes in different orders; names tell.
+    named_so = related(other.dims[own].labels, fact.dims[axis].labels)
+    return own % len(fact.dims) != axis % len(fact.dims) and not named_so
+
+
+def _axis_counted(extent: Extent, axis: int, fact: ShapeFact) -> int | None:
+    """Return the axis that has the name by which an index counts, where the one it selects along has another."""
+    dims, names = fact.dims, extent.end.labels
+    if dims is None or not -len(dims) <= axis < len(dims) or contradiction(names, dims[axis].labels) is None:
+        return None
+    return next((at for at, dim in enumerate(dims) if at != axis % len(dims) and related(dim.labels, names)), None)
+
+
+def _is_selected(axis: int, fact: ShapeFact, indices: list[tuple[Value, int]], facts: Facts) -> bool:
+    """Whether one of several indices selects along an axis, and counts it."""
+    found = (extents(facts)(plain_index(index, facts.flow)) for index, at in indices if at == axis)
+    names = fact.dims[axis].labels if fact.dims is not None else frozenset()
+    return any(one is not None and related(one.end.labels, names) for one in found)
 
 
 def _is_left_out(op: Op, extent: Extent, facts: Facts, *, far: bool) -> bool:
@@ -251,6 +273,22 @@ def _other_axis(op: Op, index: Value, extent: Extent, axis: int) -> Obligation:
         expected=f"positions along axis {own} select along axis {own}",
         steps=(Step(extent.source.span, f"positions along axis {own}"),),
         suggestion=f"use `jnp.take_along_axis(x, index, axis={own})`, with the axis kept",
+    )
+
+
+def _other_name(op: Op, index: Value, extent: Extent, axes: tuple[int, int], fact: ShapeFact) -> Obligation:
+    axis, own = axes
+    dims = fact.dims or ()
+    counted, indexed = axis_of(dims[own]), axis_of(dims[axis])
+    makers = {label.op: None for at in (axis, own) for label in dims[at].labels if label.kind in ("vmap", "scan")}
+    made = (Step(one.span, f"`{one.name}` makes an axis of it here") for one in makers if one is not None)
+    return Obligation(
+        op.span,
+        message=f"{named(index, 'the index')} counts `{counted}`, and selects along `{indexed}` (axis {axis})",
+        current=f"positions along `{counted}` mean nothing along `{indexed}`; JAX clamps those that are too large",
+        expected=f"positions along `{counted}` select along axis {own}, which is `{counted}`",
+        steps=(Step(extent.source.span, f"positions along `{counted}`"), *made),
+        suggestion="exchange the indices, or the axes where they are made (`out_axes`, a transpose)",
     )
 
 
