@@ -130,6 +130,12 @@ def variable(text: str, kind: str = "size", born: int = 0, turns: tuple[Dim, Dim
     return Dim((((Atom(text, None, kind, born, turns),), 1),))
 
 
+def between_bounds(first: Dim, last: Dim, size: Dim) -> Dim:
+    """Return the size that a slice leaves, whatever its bounds are; equal bounds of equal sizes leave the same."""
+    born = max((atom.born for part in (first, last, size) for atom in part.atoms()), default=0)
+    return variable(f"({size})[{first}:{last}]", "size", born)
+
+
 def same(first: Dim, second: Dim) -> bool:
     """Whether two dims are equal in every run."""
     return first.terms is not None and first.terms == second.terms

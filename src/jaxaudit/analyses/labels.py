@@ -71,8 +71,8 @@ def is_of(label: Label, labels: Labels) -> bool:
 
 
 def one_axis(first: Labels, second: Labels) -> bool:
-    """Whether two sizes were read off one axis of one array."""
-    return any(label.kind == "axis" and label in second for label in first)
+    """Whether two sizes were read off one axis of one array, or both are what a loop cuts off by one slice."""
+    return any(label.kind in ("axis", "piece") and label in second for label in first)
 
 
 def in_order(labels: Labels) -> Label | None:

@@ -17,7 +17,50 @@ PROGRAMS = {
 
         loss(20, 10)
         wrong(10, 10)
-        """
+        """,
+    "batches that a generator cuts out of NumPy data": """
+        import numpy as np
+        from flax import nnx
+
+        class Net(nnx.Module):
+            def __init__(self, rngs):
+                self.inner = nnx.Linear(4, 1, rngs=rngs)
+                self.mean = nnx.Param(jnp.array(3.0))
+
+            def __call__(self, x):
+                return self.mean[...] + self.inner(x)
+
+        def batches(data, size, rng, whole):
+            order = rng.permutation(len(data["y"]))
+            for i in range(0, len(order) - size + 1 if whole else len(order), size):
+                yield {k: v[order[i : i + size]] for k, v in data.items()}
+
+        def pieces(x, y, size):
+            for start in range(0, len(x), size):
+                take = np.arange(len(x))[start : start + size]
+                yield x[take], y[take]
+
+        def by_rows(model, x, y):
+            return jnp.mean((model(x) - y) ** 2)  #! silent-broadcast
+
+        def by_entry(model, batch):
+            return jnp.mean((model(batch["x"]) - batch["y"]) ** 2)  #! silent-broadcast
+
+        def right(model, batch):
+            return jnp.mean((model(batch["x"])[..., 0] - batch["y"]) ** 2)
+
+        def main():
+            rng, model = np.random.default_rng(0), Net(nnx.Rngs(0))
+            data = {"x": rng.normal(size=(500, 4)), "y": rng.normal(size=500)}
+            cut = int(0.9 * len(data["y"]))
+            train = {k: v[:cut] for k, v in data.items()}
+            for batch in batches(train, 32, rng, True):
+                print(by_entry(model, batch), right(model, batch))
+            for x, y in pieces(data["x"], data["y"], 32):
+                print(by_rows(model, x, y))
+
+        main()
+        """,
 }
 
 

@@ -50,7 +50,8 @@ def meet(left: Dim, right: Dim) -> tuple[Dim, Fit]:
         return UNKNOWN, Fit.CLASHES
     if left.constant is not None:
         return left, Fit.OPEN
-    return (right if right.constant is not None else UNKNOWN), Fit.OPEN
+    # Of two sizes that may be the same, what is known of both is known of what they make.
+    return right if right.constant is not None else Dim(None, left.labels & right.labels), Fit.OPEN
 
 
 def equal(left: Dim, right: Dim) -> Fit:

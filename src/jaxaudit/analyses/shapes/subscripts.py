@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, same
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, same
 from jaxaudit.analyses.labels import Label
 from jaxaudit.ir import REST, Argument, Op
 
@@ -95,7 +95,7 @@ def piece(op: Op, first: Dim, last: Dim, size: Dim) -> Dim:
     if step != gap.constant:
         return UNKNOWN
     rest = _last(stop, step, size)
-    if rest is not None and rest >= step:
+    if _stops_in_time(stop, step, size) or (rest is not None and rest >= step):
         return gap
     return Dim(None, frozenset((Label("piece", op=op, factors=(gap, UNKNOWN if rest is None else constant(rest))),)))
 
@@ -109,6 +109,16 @@ def _bounds(first: Dim) -> tuple[Dim, int] | None:
     if atom.turns is None or step is None or factor < 1:
         return None
     return atom.turns[0] * constant(factor), step * factor
+
+
+def _stops_in_time(stop: Dim, step: int, size: Dim) -> bool:
+    """Whether even the last piece is whole: `range(0, len(x) - n + 1, n)`, or `len(x) // n` turns."""
+    left = (size - stop + ONE - constant(step)).constant
+    if left is not None and left >= 0:
+        return True
+    monomial, factor = stop.terms[0] if stop.terms is not None and len(stop.terms) == 1 else ((), 0)
+    parts = monomial[0].parts if len(monomial) == 1 and monomial[0].kind == "quotient" else None
+    return parts is not None and same(parts[0], size) and parts[1].constant == factor == step
 
 
 def _last(stop: Dim, step: int, size: Dim) -> int | None:

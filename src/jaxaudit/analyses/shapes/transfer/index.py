@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, constant, same
+from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, between_bounds, constant, same
 from jaxaudit.analyses.labels import of_a_part
 from jaxaudit.analyses.regroup import picked
 from jaxaudit.analyses.shapes.broadcast import broadcast
@@ -23,7 +23,7 @@ ELLIPSIS = "..."
 
 def index_array(base: ShapeFact, index: Argument, look: Look) -> ShapeFact:
     """Return `base[index]` of an array."""
-    if base.weak and not base.dims:
+    if base.weak and not base.dims and index != ELLIPSIS:
         # A number of Python's: whoever indexes it has asked what it is before.
         return NOTHING
     dims = indexed(base.dims or (), index, look)
@@ -168,7 +168,8 @@ def sliced(size: Dim, part: Mapping[str, Argument], look: Look) -> Dim:
     if size.constant is not None and first.constant is not None and last.constant is not None:
         return constant(len(range(size.constant)[first.constant : last.constant]))
     between = _length_between(first, last, size)
-    return between if between.known else piece(look.op, first, last, size)
+    cut = between if between.known else piece(look.op, first, last, size)
+    return cut if cut.known or not size.known else between_bounds(first, last, size).labelled(cut.labels)
 
 
 def _stepped(size: Dim, part: Mapping[str, Argument]) -> Dim:

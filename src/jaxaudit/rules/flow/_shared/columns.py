@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, same
+from jaxaudit.analyses.labels import one_axis
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
@@ -72,7 +73,8 @@ def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
     if column.dims is None or row.dims is None or len(column.dims) != len(row.dims) + 1 or not row.dims:
         return False
     inner = zip(column.dims, row.dims, strict=False)
-    return column.dims[-1] == ONE and row.dims[-1] != ONE and all(same(a, b) for a, b in inner)
+    alike = all(same(a, b) or one_axis(a.labels, b.labels) for a, b in inner)
+    return column.dims[-1] == ONE and row.dims[-1] != ONE and alike
 
 
 def _source(flow: Flow, column: Value, shapes: Shapes) -> Value:
