@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
+from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Argument, Op, Program
+from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
+from jaxaudit.rules.vmap._shared.layers import has_outputs_last, layer_behind
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
 _PROGRAM = """
@@ -31,8 +31,9 @@ class AssumesBatchPosition(Rule):
     """A mapped function takes a batch axis off that `vmap` has taken already.
 
     ## What it does
-    Finds `x[0]` and its kin under `vmap` where the index takes the last axis away, and what is left, one number, is
-    then searched for its largest entry or asked for its spread, or is the only output of a layer that is ever read.
+    Finds `x[0]`, `x[:, -1]` and their kin under `vmap` where the index takes the last axis away, and what is left is
+    one number that is then searched for its largest entry or asked for its spread, or is the only output of a layer
+    that is ever read.
 
     ## Why is this bad?
     A function that was written for a batch of one strips the batch axis with `[0]`. Under `vmap` there is none: it
@@ -57,6 +58,19 @@ class AssumesBatchPosition(Rule):
         Example(
             "W = jnp.ones((9, 1))\n\ny = jax.vmap(lambda x: (x @ W)[0] * 2)(jnp.ones((200, 9)))\n", "the only output"
         ),
+        Example(
+            """
+            import flax.linen as nn
+
+            def read(params, window):
+                states = nn.RNN(nn.GRUCell(features=16)).apply(params, window)
+                first, rest = states[:, 0], states[:, 1:]
+                return states[-1], first + rest.sum(axis=1)
+
+            y = jax.vmap(read, in_axes=(None, 0))({}, jnp.ones((200, 20, 3)))
+            """,
+            "the others are read as well",
+        ),
     )
     invalid = (
         Example(_PROGRAM.format(index="[0]  #!"), "only the first score is left"),
@@ -65,6 +79,22 @@ class AssumesBatchPosition(Rule):
             "    mean = (x @ W)[0]  #!\n    return mean + noise\n\n\n"
             "y = jax.vmap(act)(jnp.ones((200, 9)), jnp.ones((200, 3)))\n",
             "two outputs are lost",
+        ),
+        Example(
+            """
+            import flax.linen as nn
+
+            class Reader(nn.Module):
+                @nn.compact
+                def __call__(self, window):
+                    states = nn.LayerNorm()(nn.RNN(nn.GRUCell(features=16))(window))
+                    return nn.Dense(3)(states[:, -1])  #!
+
+            model = Reader()
+            params = model.init(jax.random.key(0), jnp.zeros((20, 3)))
+            y = jax.vmap(lambda w: model.apply(params, w))(jnp.ones((200, 20, 3)))
+            """,
+            "one feature of every step, for all features of the last step",
         ),
     )
 
@@ -88,44 +118,46 @@ def _only_outputs(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
     """Return every index under `vmap` that keeps one output of a layer, where nothing reads the others."""
     flow = facts.flow
     for op in mapped_ops(facts):
-        base, at = op.value("base"), op.arguments.get("index")
-        if op.name != "py.item" or at not in (0, -1) or isinstance(at, bool) or base is None:
+        base = op.value("base")
+        if op.name != "py.item" or base is None or not _picks_one(op.arguments.get("index")):
             continue
-        shapes_met = [context.of(base).dims for context in shapes.contexts(op)]
-        sizes = [dims[0].constant for dims in shapes_met if dims is not None and len(dims) == 1]
-        count = sizes[0] if sizes and len(set(sizes)) == 1 and len(sizes) == len(shapes_met) else None
-        layer = _layer(base, op, flow)
-        if layer is not None and count is not None and count > 1:
+        known = [context.of(base).dims for context in shapes.contexts(op)]
+        counts = {None if dims is None else _outputs(dims, op.arguments.get("index")) for dims in known}
+        count = counts.pop() if len(counts) == 1 else None
+        layer = layer_behind(base, op, flow)
+        if layer is not None and count is not None and count > 1 and _gives_last(layer, op, shapes):
             yield _one_of(op, layer, count)
 
 
-def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
-    """Return the layer or product that made a value, as it is or behind activations, where only one op reads it."""
+def _picks_one(index: Argument) -> bool:
+    """Whether an index is `[0]`, `[-1]`, `[:, 0]` or the like: one entry along the last axis that it names."""
+    *before, last_part = index_parts(index)
+    whole = all(is_whole(part) for part in before)
+    return whole and isinstance(last_part, int) and not isinstance(last_part, bool) and last_part in (0, -1)
 
-    def made_for(link: tuple[Value, Op]) -> Op | None:
-        read, by = link
-        found = origin(flow, read, {})
-        others = {one for here in (read, found.value) for one in flow.readers.get(here, ())} - {by}
-        return found.op if all(one.name == "py.return" for one in others) else None
 
-    def before(link: tuple[Value, Op]) -> tuple[Value, Op] | None:
-        made = made_for(link)
-        activates = made is not None and made.name == "array.map" and len(made.operands) == 1
-        return (made.operands[0], made) if made is not None and activates else None
+def _outputs(dims: tuple[Dim, ...], index: Argument) -> int | None:
+    """Return how many outputs an index picks one of; None where it picks along another axis, or nobody knows."""
+    return dims[-1].constant if len(dims) == len(index_parts(index)) else None
 
-    made = made_for(last((value, reader), before))
-    return made if made is not None and (made.name == "array.dot" or made.qualified.endswith(".__call__")) else None
+
+def _gives_last(layer: Op, op: Op, shapes: Shapes) -> bool:
+    """Whether what an index picks along is the axis of the outputs; of a vector there is no other."""
+    alone = len(index_parts(op.arguments.get("index"))) == 1
+    return alone or (layer.name != "array.dot" and has_outputs_last(layer, shapes))
 
 
 def _one_of(op: Op, layer: Op, count: int) -> Obligation:
-    at = op.arguments.get("index")
+    at = ", ".join(":" if is_whole(part) else str(part) for part in index_parts(op.arguments.get("index")))
     return Obligation(
         op.span,
         message=f"`[{at}]` keeps one of {count} outputs under `vmap`, and nothing reads the others",
         current="`vmap` has taken the batch axis already, so the index takes an axis of the data",
         expected="all outputs are used; under `vmap` there is no batch axis to take off",
         steps=(Step(layer.span, f"this gives {count} outputs for each element"),),
-        suggestion=f"drop `[{at}]`, or make a layer with one output",
+        suggestion=f"drop `[{at}]` or its first `:`, or make a layer with one output"
+        if ":" in at
+        else f"drop `[{at}]`, or make a layer with one output",
     )
 
 

@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import UNFOLLOWED
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict, named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
+from jaxaudit.rules.vmap._shared.layers import has_outputs_last, is_layer, layer_ahead, layer_behind
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """
@@ -31,7 +32,8 @@ class HardCodedAxis(Rule):
 
     ## What it does
     Finds reductions under `vmap` of a value that has no axes there, where the result is the same number whatever the
-    value is: a standard deviation, an `argmax`, or a mean that is subtracted from the value itself.
+    value is: a standard deviation, an `argmax`, or a mean that is subtracted from the value itself. So are those that
+    count to the axis of a layer's outputs, `h.mean(axis=1)`, and hand what is left to the next layer.
 
     ## Why is this bad?
     Inside `vmap` a function sees one element. Advantages that are normalised there are normalised one by one: each is
@@ -60,6 +62,18 @@ class HardCodedAxis(Rule):
         Example(_PROGRAM.format(inside="pass", outside="advs = advs - advs.mean()"), "outside of vmap"),
         Example("y = jax.vmap(lambda row: (row - row.mean()) / row.std())(jnp.ones((4, 3)))\n", "each row has an axis"),
         Example("y = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n", "a mean that changes nothing does no harm"),
+        Example(
+            """
+            import flax.linen as nn
+
+            def read(x):
+                h = nn.Dense(32).apply({}, x)
+                return nn.Dense(4).apply({}, h.mean(axis=0)), h.mean(axis=1)
+
+            y = jax.vmap(read)(jnp.ones((8, 20, 3)))
+            """,
+            "over the steps, or for no layer",
+        ),
     )
     invalid = (
         Example(_PROGRAM.format(inside="adv = adv - adv.mean()  #!", outside="pass"), "zero for every element"),
@@ -67,6 +81,20 @@ class HardCodedAxis(Rule):
         Example(
             "def centre(row):\n    return row - jnp.mean(row, axis=0)  #?\n\njax.vmap(centre)(jnp.ones((4, 3)))\n",
             "the first axis of an element is not the batch",
+        ),
+        Example(
+            """
+            import flax.linen as nn
+
+            class Pooled(nn.Module):
+                @nn.compact
+                def __call__(self, x):
+                    h = nn.relu(nn.Dense(32)(x))
+                    return nn.Dense(4)(h.mean(axis=1))  #!
+
+            y = jax.vmap(lambda x: Pooled().apply({}, x))(jnp.ones((8, 20, 3)))
+            """,
+            "over the features, not over the steps",
         ),
     )
 
@@ -79,6 +107,8 @@ class HardCodedAxis(Rule):
             if op in bad:
                 if bad[op].index is None:
                     yield _finding(bad[op])
+            elif dims and (layers := _layers_around(op, value, len(dims), facts)) is not None:
+                yield _outputs_reduced(op, layers)
             elif dims and len(dims) == 1 and op.argument("axis") == 0 and outcome_for_number(op, value, flow):
                 yield _only_axis(op, value)
             elif dims:
@@ -92,6 +122,32 @@ class HardCodedAxis(Rule):
             inside = [one for region in op.regions for one in region.walk()]
             if inside and not any(one in reduced or one.name in UNFOLLOWED for one in inside):
                 yield proved(op.span, "nothing that it runs is reduced")
+
+
+def _layers_around(op: Op, value: Value, rank: int, facts: Facts) -> tuple[Op, Op] | None:
+    """Return the layers before and behind a reduction that counts to the last axis as if a batch stood in front."""
+    axis = op.argument("axis")
+    if rank < 2 or isinstance(axis, bool) or axis != rank - 1 or op.name != "array.reduce":
+        return None
+    before, behind = layer_behind(value, op, facts.flow), layer_ahead(op.result, facts.flow)
+    plain = before is not None and is_layer(before) and has_outputs_last(before, facts.get(Shapes))
+    return (before, behind) if before is not None and behind is not None and plain else None
+
+
+def _outputs_reduced(op: Op, layers: tuple[Op, Op]) -> Obligation:
+    before, behind = layers
+    axis = op.argument("axis")
+    return Obligation(
+        op.span,
+        message=f"axis {axis} is that of the outputs under `vmap`, and `{op.function}` leaves none of them apart",
+        current="`vmap` took the batch axis away, so each axis of an element is one further to the front",
+        expected=f"the reduction runs over an axis before that of the outputs: axis {int(str(axis)) - 1}",
+        steps=(
+            Step(before.span, "these outputs are reduced to one number"),
+            Step(behind.span, "this layer takes what is left, an axis of the data, for its inputs"),
+        ),
+        suggestion="count the axes of one element, or count them from the end",
+    )
 
 
 def _only_axis(op: Op, value: Value) -> Obligation:

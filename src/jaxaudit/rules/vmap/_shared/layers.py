@@ -1,0 +1,58 @@
+"""Layers and what becomes of their outputs."""
+
+from __future__ import annotations
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import last, readers
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import inside_of
+from jaxaudit.libraries.packages import FOR_ONE_EXAMPLE, package
+
+
+def is_layer(op: Op) -> bool:
+    """Whether an op calls a layer of a library."""
+    return op.qualified.endswith(".__call__")
+
+
+def has_outputs_last(layer: Op, shapes: Shapes) -> bool:
+    """Whether the last axis of what a layer gives surely is that of its outputs: channels may stand in front."""
+    return package(layer.qualified) not in FOR_ONE_EXAMPLE or shapes.of(layer.result).rank == 1
+
+
+def layer_behind(value: Value, reader: Op, flow: Flow) -> Op | None:
+    """Return the layer or product that made a value, as it is or behind activations, where only one op reads it."""
+
+    def made_for(link: tuple[Value, Op]) -> Op | None:
+        read, by = link
+        found = origin(flow, read, {})
+        if found.stacked:
+            # What a loop carries on is read in its next turn.
+            return None
+        others = {one for here in (read, found.value) for one in flow.readers.get(here, ())} - {by}
+        if found.op is None or any(one.name != "py.return" for one in others):
+            return None
+        # A layer that is mapped over the steps gives its outputs behind them.
+        inner = inside_of(found.op, flow.position(found.op.results, found.value)) if found.op.name == "vmap" else ()
+        return next((made_for((one, found.op)) for _, one in inner), found.op)
+
+    def before(link: tuple[Value, Op]) -> tuple[Value, Op] | None:
+        made = made_for(link)
+        activates = made is not None and made.name == "array.map" and len(made.operands) == 1
+        return (made.operands[0], made) if made is not None and activates else None
+
+    made = made_for(last((value, reader), before))
+    return made if made is not None and (made.name == "array.dot" or is_layer(made)) else None
+
+
+def layer_ahead(value: Value, flow: Flow) -> Op | None:
+    """Return the layer that alone reads a value, as it is or behind activations."""
+
+    def following(one: Value) -> Value | None:
+        reading = [op for op in readers(flow, one) if op.name != "py.return" and not op.regions]
+        activates = len(reading) == 1 and reading[0].name == "array.map" and len(reading[0].operands) == 1
+        return reading[0].result if activates else None
+
+    reading = [op for op in readers(flow, last(value, following)) if op.name != "py.return" and not op.regions]
+    return reading[0] if len(reading) == 1 and is_layer(reading[0]) else None
