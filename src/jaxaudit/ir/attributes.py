@@ -223,6 +223,8 @@ class Attributes:
     wrapper_id = _number("made")
     """The object that a transformation made, by number: one that is made once is compiled once."""
     wrapped = _span("wrapped")
+    option_places = _table("places")
+    """Where the options of a transformation are written, by keyword."""
     captured = _items("captured")
     static = _items("static")
     """For each argument, whether it is static."""

@@ -32,6 +32,7 @@ from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.questions import is_asked
 from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.libraries.transformations import WRAPPERS
 from jaxaudit.spans import Span
 
 
@@ -48,6 +49,8 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
             expressions.note_asked(it, asked.id, it.span(asked))
     bindings.note_passed(it, node, callee, given)
     span = it.span(node)
+    if isinstance(callee, Library) and callee.name in WRAPPERS:
+        it.written[span] = {one.arg: it.span(one.value) for one in node.keywords if one.arg is not None}
     # What `**` brings may hang together with the conditions around the call, as does what one of them asks about.
     doubtful = None in [keyword.arg for keyword in node.keywords] or is_asked(it, callee)
     it.frame.guarded += doubtful

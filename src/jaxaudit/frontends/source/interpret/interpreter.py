@@ -113,6 +113,8 @@ class Interpreter:
         self.set_up: set[int] = set()
         """The linen modules whose `setup` was run."""
         self.optimizers: dict[ast.AST, FunctionValue] = {}
+        self.written: dict[Span, dict[str, Span]] = {}
+        """Where the options of a transformation stand, by the place of the call that made it."""
         """For the `update` of an optimizer its `init`."""
         self.classes: list[ClassValue] = []
         self.compared: dict[Span, CallFit] = {}

@@ -17,6 +17,8 @@ from jaxaudit.spans import Span
 LIFTS = frozenset(("flax.linen.scan", "flax.linen.vmap"))
 _OF_CLASSES = frozenset(("flax.linen.remat", "flax.linen.checkpoint"))
 """Those that leave a class what it was to its callers."""
+_OF_MAPS = ("out_axes", "axis_size", "variable_axes", "split_rngs")
+"""The options of a lifted map that say what differs from element to element, and where that goes."""
 _BROADCAST = Library("flax.linen.broadcast")
 
 
@@ -62,9 +64,8 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span, *,
     axes = known_items(it, callee.options.get("in_axes", Const(0)))
     each = tuple(callee.options.get("in_axes", Const(0)) for _ in rest) if axes is None else axes
     in_axes = TupleValue((*(Const(None) for _ in receiver), *each))
-    options = {"in_axes": in_axes, "out_axes": callee.options.get("out_axes", Const(0))}
-    if "axis_size" in callee.options:
-        options["axis_size"] = callee.options["axis_size"]
+    kept = {name: value for name, value in callee.options.items() if name in _OF_MAPS}
+    options = {"out_axes": Const(0), **kept, "in_axes": in_axes}
     mapped = replace(callee, transform="vmap", options=options)
     return transforms.apply(it, mapped, given, span)
 

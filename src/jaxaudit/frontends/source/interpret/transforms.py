@@ -114,6 +114,7 @@ def attributes(it: Interpreter, callee: Transformed, given: Arguments, span: Spa
         "options": options,
         "made": _made(callee.function),
         "wrapped": callee.span,
+        "places": it.written.get(callee.span),
         "border": border(it, callee.function, given),
         "captured": captured_values(it, callee.function),
     }
