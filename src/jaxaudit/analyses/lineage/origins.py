@@ -37,10 +37,11 @@ class Origin:
     """The name nearest to where it was made."""
 
 
-def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False) -> Origin:
+def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False, in_element: bool = False) -> Origin:
     """Follow a value back as far as it is the same value, or all its versions in the steps of a scan.
 
-    With `in_turn` it is not followed out of the turn of a loop: two carries that start alike are two values.
+    With `in_turn` it is not followed out of the turn of a loop: two carries that start alike are two values. With
+    `in_element` it is followed into maps that put their elements one after the other, in front.
     """
     calls = dict(context)
     stacked, name = list[Op](), value.name
@@ -48,7 +49,9 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False)
     while True:
         name = value.name or name
         maker = flow.maker(value)
-        op, following = _outside(flow, value, calls) if maker is None else (maker, _inside(flow, maker, value))
+        op, following = (
+            _outside(flow, value, calls) if maker is None else (maker, _inside(flow, maker, value, in_element))
+        )
         # A function that calls itself hands the same value on for ever.
         if op is None or following is None or (following, op) in crossed:
             break
@@ -81,9 +84,10 @@ def _outside(flow: Flow, param: Value, calls: Context) -> tuple[Op | None, Value
     return op, op.operands[flow.position(region.params, param)]
 
 
-def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
+def _inside(flow: Flow, op: Op, value: Value, in_element: bool) -> Value | None:
     """Return the value inside a call or a scan that a result of it is, or is made of step by step."""
-    if op.name not in BODIES and op.name != "scan":
+    entered = in_element and op.name == "vmap" and op.option("out_axes", 0) == 0
+    if op.name not in BODIES and op.name != "scan" and not entered:
         return None
     position = flow.position(op.results, value)
     if op.name == "scan" and position < (op.carry or 0):

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.dims import ONE, Dim, differ
+from jaxaudit.analyses.dims import ONE, Dim, differ, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import readers
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import ahead, made_of, readers, through_ops, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.subscripts import shortest
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Size, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, proved, unknown
+from jaxaudit.ir.ops import KEEPING
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.results import Shaped
+from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.spans import Span
+
+_TAKES_LAST = ("array.reduce", "array.normalise", "array.order", "array.scan")
 
 
 class BareSqueeze(Rule):
@@ -22,7 +28,8 @@ class BareSqueeze(Rule):
 
     ## What it does
     Finds `squeeze()` without an axis where an axis that is meant to stay may have size 1. It is an error where a loop
-    cuts an array into pieces, and the sizes say that the last one has a single row.
+    cuts an array into pieces, and the sizes say that the last one has a single row; and where the last axis goes
+    because a setting is 1 (`features=act_dim`), and what follows works along axis -1 all the same.
 
     ## Why is this bad?
     `squeeze()` drops every axis of size 1, also the batch axis of a batch that happens to hold one example, or the
@@ -44,6 +51,20 @@ class BareSqueeze(Rule):
     valid = (
         Example("def f(x):\n    return jnp.squeeze(x, axis=-1)\n", "an axis is named"),
         Example("def f():\n    return jnp.ones((8, 1)).squeeze()\n", "all sizes are known"),
+        Example(
+            """
+            import flax.linen as nn
+            ACTIONS = 1
+
+            def value(x):
+                one = nn.Dense(1).apply({}, x).squeeze()
+                several = nn.Dense(ACTIONS).apply({}, x)
+                return one.mean(axis=-1), several.sum(axis=-1), nn.Dense(ACTIONS).apply({}, x).squeeze()[0]
+
+            value(jnp.ones((8, 4)))
+            """,
+            "one output is meant, or the axis stays",
+        ),
     )
     invalid = """
     ## the last of the batches has one row
@@ -51,6 +72,23 @@ class BareSqueeze(Rule):
     parts = []
     for i in range(0, 33, 16):
         parts.append((x[i : i + 16] @ w).squeeze())  #!
+
+    ## an action of one dimension
+    import flax.linen as nn
+    ACTIONS = 1
+
+    class Policy(nn.Module):
+        actions: int = ACTIONS
+
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(self.actions)(x).squeeze()  #!
+
+    def log_prob(mean, action):
+        return (-0.5 * (action - mean) ** 2).sum(axis=-1)
+
+    mean = Policy().apply({}, jnp.ones((8, 4)))
+    y = log_prob(mean, mean + 0.1)
 
     ## the batch may hold one example
     def f(x):
@@ -79,8 +117,48 @@ class BareSqueeze(Rule):
         made = {value for value in given if value in makers and _is_layer(makers[value])}
         for op in bare:
             contexts = shapes.contexts(op) or (None,)
+            counted = _counted_from_the_end(op, facts)
+            if counted is not None:
+                yield _other_axis(op, *counted)
+                continue
             what = "the output of a layer" if made.issuperset(op.operands) else _rows_of(op, facts.flow)
             yield from (_judge(op, context, what) for context in contexts)
+
+
+def _counted_from_the_end(op: Op, facts: Facts) -> tuple[Size, Op] | None:
+    """Return the setting whose axis a squeeze drops from the end, and the op that then takes another axis for it."""
+    size = _setting(op.operands[0], facts.flow) if op.operands and op.results else None
+    before, after = (facts.get(Shapes).of(value).dims for value in (*op.operands[:1], *op.results[:1]))
+    if size is None or not before or not after or before[-1] != ONE:
+        return None
+    kept = ("array.map", "array.select", *KEEPING)
+    for value in walk(op.results[:1], lambda one: ahead(facts.flow, one, through_ops(*kept))):
+        for reader in facts.flow.readers.get(value, ()):
+            dims = facts.get(Shapes).of(value).dims
+            alike = dims is not None and len(dims) == len(after) and same(dims[-1], after[-1])
+            if alike and reader.name in _TAKES_LAST and _is_last(reader) and reader.operands[:1] == (value,):
+                return size, reader
+    return None
+
+
+def _is_last(op: Op) -> bool:
+    """Whether an op works along the last axis, whatever the rank is."""
+    return op.argument("axis", "axes") == -1 or (op.name == "array.normalise" and not op.has("axis", "axes"))
+
+
+def _setting(value: Value, flow: Flow) -> Size | None:
+    """Return the named number 1 that gave an array its last axis: the width of a layer, the last entry of a shape."""
+    made = origin(flow, made_of(flow, value, through_ops("array.map", "array.select")), {}, in_element=True).op
+    if made is None:
+        return None
+    if made.name == "array.dot" and len(made.operands) == 2:
+        return _setting(made.operands[1], flow)
+    held, row, shape = made.value("self"), lookup(made.qualified), made.argument("shape")
+    layer = None if held is None else flow.maker(held)
+    if layer is not None and row is not None and isinstance(row.result, Shaped) and row.result.function == "last":
+        shape = (layer.arguments.get(row.result.arguments[0]),)
+    last = shape[-1] if isinstance(shape, tuple) and shape else None
+    return last if isinstance(last, Size) and last == 1 and last.name else None
 
 
 def _rows_of(op: Op, flow: Flow) -> str:
@@ -127,6 +205,18 @@ def _broken(op: Op, dims: tuple[Dim, ...], lone: Dim) -> Obligation:
         expected="every piece keeps the axis of its rows",
         suggestion="name the axis: `squeeze(axis=-1)`" if dims[-1] == ONE else "name the axis",
         edits=_edit(op) if dims[-1] == ONE else (),
+    )
+
+
+def _other_axis(op: Op, size: Size, reader: Op) -> Obligation:
+    name = size.name
+    return Obligation(
+        op.span,
+        message=f"`squeeze()` drops the axis of `{name}`, and `{reader.function}` over axis -1 takes another for it",
+        current=f"where `{name}` is 1 its axis is gone, and axis -1 is the one before it; else it is there",
+        expected=f"the axis of `{name}` stays, whatever its size, and axis -1 is that axis",
+        steps=(Step(reader.span, "axis -1 is another axis here"),),
+        suggestion="name the axis that is meant: `squeeze(axis=...)`",
     )
 
 

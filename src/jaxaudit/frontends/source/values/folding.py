@@ -85,7 +85,8 @@ def _derived(op: ast.operator, left: object, right: object, made: object) -> obj
 
 
 def _named(size: Size, how: str) -> tuple[Size, ...]:
-    return (size,) if size.name else size.of if size.how == how else ()
+    own = (size,) if size.name else size.of if size.how == how else ()
+    return tuple(one for one in own if one > 1)
 
 
 def _small(left: object, right: object) -> bool:

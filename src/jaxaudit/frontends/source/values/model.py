@@ -112,10 +112,10 @@ TUPLE = "builtins.tuple"
 
 
 def sized(value: Abstract, name: str, scope: str) -> Abstract:
-    """Return an integer constant the first name it goes by; zero and one say nothing about sizes."""
+    """Return an integer constant the first name it goes by; zero says nothing about sizes."""
     if not isinstance(value, Const):
         return value
-    if type(value.value) is int and value.value > 1:
+    if type(value.value) is int and value.value > 0:
         return Const(Size(value.value, name, scope))
     if isinstance(value.value, Size) and not value.value.name:
         return Const(Size(value.value, name, scope, value.value.of, value.value.how))

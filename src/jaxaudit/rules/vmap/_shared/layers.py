@@ -7,7 +7,6 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import last, readers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.libraries.packages import FOR_ONE_EXAMPLE, package
 
 
@@ -26,16 +25,13 @@ def layer_behind(value: Value, reader: Op, flow: Flow) -> Op | None:
 
     def made_for(link: tuple[Value, Op]) -> Op | None:
         read, by = link
-        found = origin(flow, read, {})
+        # A layer that is mapped over the steps gives its outputs behind them.
+        found = origin(flow, read, {}, in_element=True)
         if found.stacked:
             # What a loop carries on is read in its next turn.
             return None
         others = {one for here in (read, found.value) for one in flow.readers.get(here, ())} - {by}
-        if found.op is None or any(one.name != "py.return" for one in others):
-            return None
-        # A layer that is mapped over the steps gives its outputs behind them.
-        inner = inside_of(found.op, flow.position(found.op.results, found.value)) if found.op.name == "vmap" else ()
-        return next((made_for((one, found.op)) for _, one in inner), found.op)
+        return found.op if all(one.name == "py.return" for one in others) else None
 
     def before(link: tuple[Value, Op]) -> tuple[Value, Op] | None:
         made = made_for(link)
