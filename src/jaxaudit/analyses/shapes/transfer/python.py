@@ -57,7 +57,7 @@ def _item(look: Look) -> ShapeFact:
     if base.items is not None:
         return _of_tuple(base.items, index)
     if base.each is not None:
-        return base if is_slice(index) else base.each if look.of(index).dims == () else NOTHING
+        return base if is_slice(index) else base.each if look.of(index).items is None else NOTHING
     if base.dims is not None and base.number is None:
         return index_array(base, index, look)
     if base.symbol.endswith(".shape") and isinstance(index, Mapping):
@@ -165,6 +165,8 @@ def _container(look: Look) -> ShapeFact:
     if look.op.kind == "sequence" and len(operands) == 1:
         fact = look.read(operands[0])
         return fact if fact.each is not None else NOTHING
+    if look.has("values"):
+        return look.fact("values")
     if not operands:
         return sequence(()) if look.op.kind == "list" else NOTHING
     return ShapeFact(parts=tuple(look.read(value) for value in operands))

@@ -107,8 +107,11 @@ def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
     known = _entries(it, node, _turns(it, node, iterable))
     if known is not None:
         return it.heap.new(DictBox(known))
-    _, results = _run(it, node, node.generators, [node.key, node.value], iterable)
-    return Leaf(it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(results)).result)
+    pair, results = _run(it, node, node.generators, [node.key, node.value], iterable)
+    plain = len(results) == 2 and all(isinstance(one, Leaf) for one in pair)
+    columns = dict(zip(("keys", "values"), results, strict=True)) if plain else {}
+    operands = None if plain else tuple(results)
+    return Leaf(it.emit("py.container", it.span(node), columns, {"kind": "dict"}, operands=operands).result)
 
 
 def _turns(
