@@ -34,7 +34,7 @@ class Label:
     `split`: it is spread over this axis of a mesh; `shard`: of such an axis, it is what one device has; `ordered`: its
     elements follow one another, because this op counted, sorted or subtracted them; `alike`: there is one element for
     each key of this split, or they were shuffled by it, so that none comes before another; `drawn`: it is an axis of
-    random numbers, which may be put to any use.
+    random numbers, which may be put to any use; `offset`: it is a number, and this size was added to it.
     """
     name: str = ""
     scope: str = ""
@@ -42,7 +42,8 @@ class Label:
     where: str = ""
     """Of a name that was written down: where."""
     factors: tuple[Dim, ...] = ()
-    """Of a `product`: the axes that a reshape made one, in order; of a `piece`: its size, and that of the last."""
+    """Of a `product`: the axes that a reshape made one, in order; of a `piece`: its size, and that of the last; of an
+    `offset`: the size."""
 
 
 Labels: TypeAlias = frozenset[Label]
@@ -63,6 +64,21 @@ def derived(how: str, labels: Labels) -> Labels:
     """Return the labels of a number that is a part or a multiple of a size."""
     kinds = _IDENTITIES | {how} if how == "multiple" else _IDENTITIES
     return frozenset(Label(how, label.name, label.scope) for label in labels if label.kind in kinds)
+
+
+def offsets(number: Dim) -> Labels:
+    """Return the named sizes that were added to a number, itself included."""
+    own = (
+        Label("offset", one.name, one.scope, factors=(number.plain(),)) for one in number.labels if one.kind == "size"
+    )
+    return frozenset((*own, *(one for one in number.labels if one.kind == "offset")))
+
+
+def length_labels(first: Dim, last: Dim) -> Labels:
+    """Return the name of how long `x[i : i + WINDOW]` is: the one size by which its end is ahead of its start."""
+    added = offsets(last) - offsets(first)
+    gap = (last - first).terms
+    return frozenset(Label("size", one.name, one.scope) for one in added if one.factors[0].terms == gap and gap)
 
 
 def is_of(label: Label, labels: Labels) -> bool:

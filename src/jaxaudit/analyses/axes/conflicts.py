@@ -12,7 +12,7 @@ from enum import Enum
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, Side, meetings, taken_sides, written
 from jaxaudit.analyses.axes.threads import Thread, threads_of
-from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.dims import ONE, Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
 from jaxaudit.analyses.paths import Places
@@ -35,6 +35,7 @@ class Cause(Enum):
     MAPPED = "a vmap took the wrong axis and left the fitting one to the function"
     SCANNED = "a scan took the wrong axis and left the fitting one to its body"
     REDUCED = "a reduction took the fitting axis away and left another"
+    KEPT = "a statistic keeps an axis that is another where it is used, and averages one that is the same"
     STACKED = "one of two axes that are mapped together was stacked by another vmap"
     TOGETHER = "two axes are mapped or scanned together, and their sizes agree by chance"
     JOINED = "arrays are put one after the other along the axis that they have in common"
@@ -70,7 +71,7 @@ class Judge:
         if names is None:
             return self._unnamed(meeting)
         for left, right in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
-            for look in (self._elsewhere, self._left_behind, self._taken_away, self._reduced_away):
+            for look in (self._elsewhere, self._left_behind, self._taken_away, self._reduced_away, self._kept):
                 found = look(meeting, left, right, names)
                 if found is not None:
                     return found
@@ -129,6 +130,19 @@ class Judge:
                     outer = nested(self.places, dims[left].labels, dims[taken].labels)
                     cause = Cause.REDUCED if outer is None else Cause.NESTED
                     return Conflict(meeting, cause, *names, outer or op, astray, (op.operands[0], taken))
+        return None
+
+    def _kept(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
+        """The axis is what a statistic kept, which took away one behind it that both arrays have."""
+        elementwise = meeting.how == "elementwise" and len(astray.dims) == len(other.dims)
+        for op in self._reductions(astray) if elementwise else ():
+            for context in self.shapes.contexts(op):
+                dims, axes = context.of(op.operands[0]).dims or (), axes_in(op.arguments.get("axis")) or ()
+                taken = {place_of(axis, len(dims)) for axis in axes}
+                behind = range(astray.place + 1, len(dims)) if len(dims) == len(other.dims) else ()
+                shared = [at for at in behind if at in taken and same(dims[at], other.dims[at]) and dims[at] != ONE]
+                if shared and op.arguments.get("keepdims") is True:
+                    return Conflict(meeting, Cause.KEPT, *names, op, astray, (op.operands[0], shared[0]))
         return None
 
     def _reductions(self, astray: Side) -> list[Op]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, same
-from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, same, variable
+from jaxaudit.analyses.labels import Label, length_labels
 from jaxaudit.ir import REST, Argument, Op
 
 Names = tuple[str, ...]
@@ -88,14 +88,17 @@ def _letters(side: str) -> Names:
 
 def piece(op: Op, first: Dim, last: Dim, size: Dim) -> Dim:
     """Return the size of `x[i * n : (i + 1) * n]` or `x[i : i + n]` in a loop over `i`; unknown where it is none."""
-    gap, bounds = last - first, _bounds(first)
-    if gap.constant is None or gap.constant < 1 or bounds is None:
+    gap = (last - first).labelled(length_labels(first, last))
+    if gap.constant is None or gap.constant < 1:
+        return UNKNOWN
+    if _ends_inside(last, size):
+        return gap
+    bounds = _bounds(first)
+    if bounds is None or bounds[1] != gap.constant:
         return UNKNOWN
     stop, step = bounds
-    if step != gap.constant:
-        return UNKNOWN
     rest = _last(stop, step, size)
-    if _stops_in_time(stop, step, size) or (rest is not None and rest >= step):
+    if _comes_out_even(stop, step, size) or (rest is not None and rest >= step):
         return gap
     return Dim(None, frozenset((Label("piece", op=op, factors=(gap, UNKNOWN if rest is None else constant(rest))),)))
 
@@ -111,11 +114,20 @@ def _bounds(first: Dim) -> tuple[Dim, int] | None:
     return atom.turns[0] * constant(factor), step * factor
 
 
-def _stops_in_time(stop: Dim, step: int, size: Dim) -> bool:
-    """Whether even the last piece is whole: `range(0, len(x) - n + 1, n)`, or `len(x) // n` turns."""
-    left = (size - stop + ONE - constant(step)).constant
-    if left is not None and left >= 0:
-        return True
+def _ends_inside(last: Dim, size: Dim) -> bool:
+    """Whether a loop stops before its slice goes beyond the end: `range(0, len(x) - n + 1, n)`."""
+    counters = [(term[0], factor) for term, factor in last.terms or () if len(term) == 1 and term[0].turns is not None]
+    if len(counters) != 1 or counters[0][1] < 1:
+        return False
+    atom, factor = counters[0]
+    turns = atom.turns or (ONE, ONE)
+    highest = last + (turns[0] - ONE - variable(atom.text, atom.kind, atom.born)) * constant(factor)
+    left = (size - highest).constant
+    return left is not None and left >= 0
+
+
+def _comes_out_even(stop: Dim, step: int, size: Dim) -> bool:
+    """Whether there are as many turns as whole pieces: `len(x) // n`."""
     monomial, factor = stop.terms[0] if stop.terms is not None and len(stop.terms) == 1 else ((), 0)
     parts = monomial[0].parts if len(monomial) == 1 and monomial[0].kind == "quotient" else None
     return parts is not None and same(parts[0], size) and parts[1].constant == factor == step

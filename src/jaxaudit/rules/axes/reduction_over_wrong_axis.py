@@ -36,7 +36,8 @@ class ReductionOverWrongAxis(Rule):
     ## What it does
     Follows the result of a `softmax`, or of a division by one's own sum, to the sum it is the weights of (`einsum`,
     `@`, or a product and a `sum`) and compares the axis that adds up to one with the axis that is summed over. It also
-    finds reductions that take an axis away which the result then meets, while the other one has a name of its own.
+    finds reductions that take an axis away which the result then meets, while the other one has a name of its own, and
+    statistics that keep an axis which is another one in the array they are used on.
     Mean and spread of one array that are calculated with together have to be over the same axes, and so have a
     `log_softmax` and what picks the entry of each label (`take_along_axis`, an index array, a one-hot mask).
 
@@ -121,6 +122,23 @@ class ReductionOverWrongAxis(Rule):
             "attend(jnp.ones((8, 24)), jnp.ones((5, 9, 8)))\n",
             "over the queries",
         ),
+        Example(
+            """
+            import numpy as np
+            PAST, FUTURE = 12, 12
+
+            def windows(series):
+                count = len(series) - PAST - FUTURE + 1
+                past = np.stack([series[i : i + PAST] for i in range(count)])
+                future = np.stack([series[i + PAST : i + PAST + FUTURE] for i in range(count)])
+                return past, future
+
+            past, future = windows(np.random.default_rng(0).normal(size=(240, 4)))
+            mean = past.mean(axis=(0, 2), keepdims=True)  #!
+            x, y = past - mean, future - mean
+            """,
+            "one mean for each step, where each sensor has its own",
+        ),
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
@@ -139,6 +157,7 @@ class ReductionOverWrongAxis(Rule):
         yield from (_judged(one, flow) for op in makers for one in weighted_sums(op, flow, shapes))
         yield from (_picked(one) for op in program.named("array.normalise") for one in picks(op, facts))
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
+        yield from map(_wrong_axis_kept, axes_facts(facts).caused(Cause.KEPT))
         yield from samples(facts)
 
 
@@ -151,6 +170,19 @@ def _wrong_axis_left(conflict: Conflict) -> Obligation:
         f"`{op.function}` takes `{wanted}` away and leaves `{here}`, which then meets `{wanted}`",
         f"`{op.function}` runs over `{here}`, so that `{wanted}` stays",
         f"reduce the other axis: `axis={op.arguments.get('axis')}` is `{wanted}`",
+    )
+
+
+def _wrong_axis_kept(conflict: Conflict) -> Obligation:
+    op, other = conflict.blamed, conflict.meeting.right
+    other = conflict.meeting.left if conflict.astray is other else other
+    here, there = axis_of(conflict.astray.dim), axis_of(other.dim)
+    shared = conflict.fitting[1] if conflict.fitting is not None else -1
+    return violated(
+        conflict,
+        f"`{op.function}` keeps `{here}`, which then meets `{there}`, and runs over axis {shared}, which both have",
+        f"`{op.function}` keeps axis {shared}, and runs over `{here}`",
+        f"keep the axis that both arrays have: reduce over axis {conflict.astray.place} and not over axis {shared}",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, between_bounds, constant, same
-from jaxaudit.analyses.labels import of_a_part
+from jaxaudit.analyses.labels import length_labels, of_a_part
 from jaxaudit.analyses.regroup import picked
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Outline, ShapeFact, array, as_number
@@ -167,7 +167,7 @@ def sliced(size: Dim, part: Mapping[str, Argument], look: Look) -> Dim:
         return UNKNOWN
     if size.constant is not None and first.constant is not None and last.constant is not None:
         return constant(len(range(size.constant)[first.constant : last.constant]))
-    between = _length_between(first, last, size)
+    between = _length_between(first, last, size).labelled(length_labels(first, last))
     cut = between if between.known else piece(look.op, first, last, size)
     return cut if cut.known or not size.known else between_bounds(first, last, size).labelled(cut.labels)
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from jaxaudit.analyses.dims import Dim, differ, same
-from jaxaudit.analyses.labels import derived
+from jaxaudit.analyses.labels import derived, offsets
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
 from jaxaudit.analyses.shapes.transfer.look import Look
 
@@ -93,6 +93,8 @@ def _integers(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
         made = made.labelled(derived("part", x.number.labels))
     elif function == "multiply":
         made = made.labelled(derived("multiple", x.number.labels | y.number.labels))
+    elif function == "add":
+        made = made.labelled(offsets(x.number) | offsets(y.number))
     return integer(made)
 
 
