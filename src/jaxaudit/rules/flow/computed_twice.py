@@ -1,0 +1,159 @@
+"""The rule `computed-twice`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import EXTREMES_OF_TWO, SUMS_OF_TWO
+from jaxaudit.rules.base import Obligation, Rule, Step, proved
+
+_TAKING_AN_AXIS = ("array.normalise", "array.reduce", "array.order", "array.scan")
+"""Ops that are written twice side by side because they differ: by their axis, or by what they are given."""
+
+
+class ComputedTwice(Rule):
+    """Two variables hold the same, computed twice in the same way, and are then combined.
+
+    ## What it does
+    Compares the two sides of every sum, difference, maximum and minimum of two arrays. Each is followed back through
+    what computes it. Where both are made alike, step by step, from the same values, there is nothing to combine.
+
+    ## Why is this bad?
+    One of two lines that should differ was copied and not changed: the loss of both directions is that of one
+    direction, counted twice. Nothing fails, and the numbers look right.
+
+    ## Example
+        to_text = jax.nn.log_softmax(logits, axis=1)
+        to_image = jax.nn.log_softmax(logits, axis=1)
+        loss = -(jnp.diagonal(to_text) + jnp.diagonal(to_image)).mean()
+
+    ## Use instead
+        to_text = jax.nn.log_softmax(logits, axis=1)
+        to_image = jax.nn.log_softmax(logits, axis=0)
+        loss = -(jnp.diagonal(to_text) + jnp.diagonal(to_image)).mean()
+
+    ## When it cannot tell
+    What functions of the project and layers compute is not compared. `x + x`, and what is written in one expression,
+    is taken as meant.
+    """
+
+    summary = "Two variables that are computed in the same way from the same values are combined."
+    valid = """
+    ## along both axes
+    def both(logits):
+        rows = jax.nn.log_softmax(logits, axis=1)
+        columns = jax.nn.log_softmax(logits, axis=0)
+        return jnp.diagonal(rows) + jnp.diagonal(columns)
+
+    ## twice as much
+    def twice(x):
+        total = x.sum(axis=0)
+        return total + total, x.max(axis=0) + x.max(axis=0), jnp.sqrt(x.mean(0)) * jnp.sqrt(x.mean(0))
+
+    ## of different values
+    def spread(x, y):
+        first = x.max(axis=0)
+        second = y.max(axis=0)
+        return first - second
+    """
+    invalid = """
+    ## both along one axis
+    def both(logits):
+        rows = jax.nn.log_softmax(logits, axis=1)
+        columns = jax.nn.log_softmax(logits, axis=1)  #!
+        return jnp.diagonal(rows) + jnp.diagonal(columns)
+
+    ## the same loss in both directions
+    import optax
+
+    def both_ways(logits, labels):
+        there = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+        back = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()  #!
+        return (there + back) / 2
+
+    ## the spread of one thing
+    def spread(x):
+        high = jnp.max(x * 2, axis=0)
+        low = jnp.max(x * 2, axis=0)  #!
+        return jnp.log(high) - jnp.log(low)
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every sum, difference, maximum and minimum of two arrays that are both computed."""
+        for op in program.named("array.map"):
+            if op.function in SUMS_OF_TWO | EXTREMES_OF_TWO and len(set(op.operands)) == 2:
+                yield from _judge(op, facts.flow)
+
+
+def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+    first, second = op.operands
+    if all((made := flow.maker(one)) is not None and made.name.startswith("array.") for one in (first, second)):
+        twice = list(_copies(first, second, flow))
+        pair = next((pair for pair in twice if _is_written_twice(*pair)), None)
+        if pair is not None and is_same(first, second, flow):
+            yield _finding(op, *sorted(pair, key=lambda one: one.span))
+        elif not twice:
+            yield proved(op.span, "the two sides are not computed alike")
+
+
+def _is_written_twice(first: Op, second: Op) -> bool:
+    names = [one.result.name for one in (first, second)]
+    return first.name in _TAKING_AN_AXIS and all(names) and names[0] != names[1] and first.span != second.span
+
+
+def _copies(first: Value, second: Value, flow: Flow) -> Iterator[tuple[Op, Op]]:
+    """Return the pairs of ops that do the same, from two values backwards along their first operands."""
+    while first is not second:
+        one, other = flow.maker(first), flow.maker(second)
+        if one is None or other is None or not _are_alike(one, other) or not one.operands:
+            return
+        yield one, other
+        differing = [pair for pair in zip(one.operands, other.operands, strict=True) if pair[0] is not pair[1]]
+        if not differing:
+            return
+        first, second = differing[0]
+
+
+def is_same(first: Value, second: Value, flow: Flow) -> bool:
+    """Whether two values are computed in the same way from the same values."""
+    pending, seen = [(first, second)], set[tuple[Value, Value]]()
+    while pending:
+        pair = pending.pop()
+        if pair[0] is pair[1] or pair in seen:
+            continue
+        seen.add(pair)
+        one, other = (flow.maker(value) for value in pair)
+        if one is None or other is None or not _are_alike(one, other) or not one.operands:
+            return False
+        pending += zip(one.operands, other.operands, strict=True)
+    return True
+
+
+def _are_alike(one: Op, other: Op) -> bool:
+    """Whether two ops do the same with their operands, and nothing else."""
+    pure = (one.name.startswith("array.") or one.loss) and not one.regions and len(one.results) == 1
+    alike = (one.name, one.qualified, len(one.operands)) == (other.name, other.qualified, len(other.operands))
+    written = [{name: _shape_of(given) for name, given in op.arguments.items()} for op in (one, other)]
+    return pure and alike and written[0] == written[1]
+
+
+def _shape_of(given: Argument) -> object:
+    """Return an argument without its values, which are compared by themselves."""
+    if isinstance(given, Value):
+        return Value
+    return tuple(map(_shape_of, given)) if isinstance(given, tuple) else given
+
+
+def _finding(op: Op, first: Op, second: Op) -> Obligation:
+    one, other = first.result.name, second.result.name
+    return Obligation(
+        second.span,
+        message=f"`{other}` is computed exactly as `{one}` is, and the two are combined",
+        current=f"`{one}` and `{other}` are equal, so `{op.function}` combines a value with itself",
+        expected="the two differ: in their axis, or in what they are computed of",
+        steps=(Step(first.span, f"`{one}` is computed here"), Step(op.span, "both are combined here")),
+        suggestion=f"change what one of them is computed of, or use `{one}` twice where that is meant",
+    )
