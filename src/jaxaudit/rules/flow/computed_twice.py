@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import EXTREMES_OF_TWO, SUMS_OF_TWO
-from jaxaudit.rules.base import Obligation, Rule, Step, proved
+from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
 _TAKING_AN_AXIS = ("array.normalise", "array.reduce", "array.order", "array.scan")
 """Ops that are written twice side by side because they differ: by their axis, or by what they are given."""
@@ -90,13 +90,15 @@ class ComputedTwice(Rule):
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     first, second = op.operands
-    if all((made := flow.maker(one)) is not None and made.name.startswith("array.") for one in (first, second)):
-        twice = list(_copies(first, second, flow))
-        pair = next((pair for pair in twice if _is_written_twice(*pair)), None)
-        if pair is not None and is_same(first, second, flow):
-            yield _finding(op, *sorted(pair, key=lambda one: one.span))
-        elif not twice:
-            yield proved(op.span, "the two sides are not computed alike")
+    if not all((made := flow.maker(one)) is not None and made.name.startswith("array.") for one in (first, second)):
+        return
+    pair = next((pair for pair in _copies(first, second, flow) if _is_written_twice(*pair)), None)
+    if not is_same(first, second, flow):
+        yield proved(op.span, "the two sides are computed differently, or of different values")
+    elif pair is not None:
+        yield _finding(op, *sorted(pair, key=lambda one: one.span))
+    else:
+        yield unknown(op.span, "both sides are the same, in one expression or as a step of two")
 
 
 def _is_written_twice(first: Op, second: Op) -> bool:
