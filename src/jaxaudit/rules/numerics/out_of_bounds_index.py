@@ -141,6 +141,12 @@ class OutOfBoundsIndex(Rule):
         x = jnp.ones((8,))
         return jax.lax.fori_loop(0, 8, lambda k, sum: sum + x[k + 1], 0.0)  #!
 
+    ## read beyond the end, and then a part of every row
+    def scores():
+        table = jnp.ones((5, 24, 3))
+        rows = table[jnp.arange(24), jnp.arange(24)]  #!
+        return rows[:, 0] + rows[:, 1]
+
     ## positions along another axis
     MEMBERS, ROWS = 5, 5
 

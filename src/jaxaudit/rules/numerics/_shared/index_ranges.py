@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import inf
 
 from jaxaudit.analyses.facts import Facts
@@ -11,8 +11,8 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import CONJUNCTIONS
-from jaxaudit.ir.ops import KEEPING, SELECTED
-from jaxaudit.ir.values import index_parts, leaves_nothing_out
+from jaxaudit.ir.ops import KEEPING, PASSED_ON, SELECTED
+from jaxaudit.ir.values import index_parts, is_whole, leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Step, named, proved
 from jaxaudit.rules.numerics._shared.padding import plain_index
 
@@ -122,12 +122,31 @@ def is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
     if not op.results or op.name == "array.scatter":
         return False
 
-    def computed(value: Value) -> Iterator[Value]:
-        # Whoever gets it from elsewhere knows nothing of the index that it would have to mask.
-        return (made for reader in flow.readers.get(value, ()) if _hands_on(reader) for made in reader.results)
+    # Entries that an index array selects along the first axis stand there as long as nothing moves the axes.
+    in_front = op.name == "py.item" and isinstance(index_parts(op.arguments.get("index"))[0], Value)
+    straight = set(walk(op.results[:1], lambda one: _made(one, flow, _keeps_rows))) if in_front else set()
 
-    reached = walk(op.results[:1], computed)
-    return any(_masks(reader, far=far) for value in reached for reader in flow.readers.get(value, ()))
+    def keeps(reader: Op) -> bool:
+        return _is_row_wise(reader) and reader.base in straight
+
+    # Whoever gets it from elsewhere knows nothing of the index that it would have to mask.
+    reached = walk(op.results[:1], lambda one: _made(one, flow, lambda reader: _hands_on(reader) or keeps(reader)))
+    readers = (reader for value in reached for reader in flow.readers.get(value, ()))
+    return any(_masks(reader, far=far) for reader in readers if not keeps(reader))
+
+
+def _made(value: Value, flow: Flow, through: Callable[[Op], bool]) -> Iterator[Value]:
+    return (made for reader in flow.readers.get(value, ()) if through(reader) for made in reader.results)
+
+
+def _keeps_rows(op: Op) -> bool:
+    return op.name == "array.map" or op.name in PASSED_ON or _is_row_wise(op)
+
+
+def _is_row_wise(op: Op) -> bool:
+    """Whether an op is `x[:, 0]` or the like, which takes something of every row."""
+    parts = index_parts(op.arguments.get("index")) if op.name == "py.item" else ()
+    return len(parts) > 1 and is_whole(parts[0]) and not any(isinstance(part, Value) for part in parts)
 
 
 def _hands_on(op: Op) -> bool:
