@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.dims import ONE, Dim, differ, same
 from jaxaudit.analyses.facts import Facts
@@ -17,7 +18,7 @@ from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Shaped
-from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown
 from jaxaudit.spans import Span
 
 _TAKES_LAST = ("array.reduce", "array.normalise", "array.order", "array.scan")
@@ -117,19 +118,22 @@ class BareSqueeze(Rule):
         made = {value for value in given if value in makers and _is_layer(makers[value])}
         for op in bare:
             contexts = shapes.contexts(op) or (None,)
-            counted = _counted_from_the_end(op, facts)
-            if counted is not None:
-                yield _other_axis(op, *counted)
+            size = _setting(op.operands[0], facts.flow) if op.operands and op.results else None
+            reader = None if size is None else _counted_from_the_end(op, facts)
+            if size is not None and reader is not None:
+                yield _other_axis(op, size, reader)
                 continue
             what = "the output of a layer" if made.issuperset(op.operands) else _rows_of(op, facts.flow)
-            yield from (_judge(op, context, what) for context in contexts)
+            for context in contexts:
+                judged = _judge(op, context, what)
+                open_still = size is not None and judged.verdict is Verdict.PROVED
+                yield unknown(op.span, "whether what follows counts on the axis is not known") if open_still else judged
 
 
-def _counted_from_the_end(op: Op, facts: Facts) -> tuple[Size, Op] | None:
-    """Return the setting whose axis a squeeze drops from the end, and the op that then takes another axis for it."""
-    size = _setting(op.operands[0], facts.flow) if op.operands and op.results else None
+def _counted_from_the_end(op: Op, facts: Facts) -> Op | None:
+    """Return the op that takes another axis for the one that a squeeze drops from the end."""
     before, after = (facts.get(Shapes).of(value).dims for value in (*op.operands[:1], *op.results[:1]))
-    if size is None or not before or not after or before[-1] != ONE:
+    if not before or not after or before[-1] != ONE:
         return None
     kept = ("array.map", "array.select", *KEEPING)
     for value in walk(op.results[:1], lambda one: ahead(facts.flow, one, through_ops(*kept))):
@@ -137,7 +141,7 @@ def _counted_from_the_end(op: Op, facts: Facts) -> tuple[Size, Op] | None:
             dims = facts.get(Shapes).of(value).dims
             alike = dims is not None and len(dims) == len(after) and same(dims[-1], after[-1])
             if alike and reader.name in _TAKES_LAST and _is_last(reader) and reader.operands[:1] == (value,):
-                return size, reader
+                return reader
     return None
 
 
@@ -186,7 +190,7 @@ def _judge(op: Op, context: Context | None, what: str) -> Obligation:
     fact = None if context is None else context.of(next(iter(op.arguments.values()), None))
     if fact is None or fact.dims is None:
         if what:
-            return _fragile(op, what, last=True)
+            return replace(_fragile(op, what, last=True), verdict=Verdict.UNKNOWN, reason="its shape is not known")
         return unknown(op.span, "nothing is known of the array's shape")
     lone = next((dim for dim in fact.dims if shortest(dim) == 1), None)
     if lone is not None:
