@@ -108,6 +108,8 @@ class Attributes:
     """Why something is unknown."""
     options = _table("options")
     """The options of a transformation, by keyword."""
+    prefixes = _table("prefixes")
+    """The trees of the options that speak of arguments or results leaf by leaf."""
     named = _table("named")
     """The values given by keyword to a function that has no row."""
     loss = _flag("loss")
@@ -219,7 +221,7 @@ class Attributes:
     handed = _border("handed")
     """The trees that a body takes, where they differ from those of the call."""
     returned = _tree("returned")
-    """The tree that a differentiated function returns."""
+    """The tree that a transformed function returns."""
     wrapper_id = _number("made")
     """The object that a transformation made, by number: one that is made once is compiled once."""
     wrapped = _span("wrapped")

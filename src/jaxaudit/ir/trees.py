@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import field
 
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import Value
@@ -32,6 +33,8 @@ class Tree:
     """For objects: the place of their class."""
     fixed: tuple[tuple[str, object], ...] = ()
     """For objects: fields that are part of their structure, with the constants that they hold."""
+    made: Span = field(default=NOWHERE, compare=False)
+    """Where a container or an object is written, as far as that is known."""
 
     def __str__(self) -> str:
         inner = ", ".join(map(str, self.children))

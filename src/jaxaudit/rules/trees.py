@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
+from jaxaudit.ir.record import record
 from jaxaudit.ir.trees import CONTAINERS, Tree
+from jaxaudit.rules.base import Step
 
 _SIMPLE = (bool, int, float, str)
 _WORDS = {"tuple": "a tuple", "list": "a list", "dict": "a dict", "none": "None", "number": "a number"}
@@ -25,32 +28,84 @@ def describe(tree: Tree) -> str:
     return f"a `{tree.name}`" if tree.name else _WORDS.get(tree.kind, "a leaf")
 
 
-def difference(first: Tree, second: Tree, path: str = "") -> str:
-    """Return where the second tree cannot be mapped along the first; empty where that is not sure."""
+@record
+class Misfit:
+    """Where two trees are not alike."""
+
+    text: str
+    path: str
+    sides: tuple[Tree, Tree]
+    """What they have there."""
+    around: tuple[Tree, Tree]
+    """The innermost containers of each that are written where both are seen to hold it."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def steps(self, first: str = "one is made here", second: str = "and the other here") -> Iterator[Step]:
+        """Return where the two containers are written."""
+        for tree, words in zip(self.around, (first, second), strict=True):
+            if tree.made.line:
+                yield Step(tree.made, words)
+
+
+def difference(first: Tree, second: Tree) -> Misfit | None:
+    """Return where the second tree cannot be mapped along the first; None where that is not sure."""
+    return next((found for found in map(_differ, _pairs(first, second)) if found is not None), None)
+
+
+class _Pair(NamedTuple):
+    path: str
+    first: Tree
+    second: Tree
+    around: tuple[Tree, Tree]
+
+    def misfit(self, text: str) -> Misfit:
+        return Misfit(text, self.path, (self.first, self.second), self.around)
+
+
+def _pairs(first: Tree, second: Tree, path: str = "", around: tuple[Tree, Tree] | None = None) -> Iterator[_Pair]:
+    """Return what two trees have at the same places, from the top down."""
+    outer = around or (first, second)
+    inner = (first if first.made.line else outer[0], second if second.made.line else outer[1])
+    yield _Pair(path, first, second, inner)
+    objects = _are_objects(first, second)
+    same = (first.kind, first.name, len(first.children)) == (second.kind, second.name, len(second.children))
+    if same and (objects or first.kind in CONTAINERS):
+        below = "{}.{}" if objects else "{}[{}]"
+        for key, one, other in first.aligned(second):
+            yield from _pairs(one, other, below.format(path, key), inner)
+
+
+def _are_objects(first: Tree, second: Tree) -> bool:
+    """Whether both are objects that JAX takes apart."""
+    return first.kind == second.kind == "object" and first.registered == second.registered == "yes"
+
+
+def _differ(pair: _Pair) -> Misfit | None:
+    path, first, second, _ = pair
     place = f"`{path}`" if path else "the top"
     forms = (_form(first), _form(second))
     if "sequence" in (first.kind, second.kind) and all(forms) and forms[0] != forms[1]:
-        return f"{place} is a {forms[0]} in one and a {forms[1]} in the other"
-    objects = first.kind == second.kind == "object" and first.registered == second.registered == "yes"
+        return pair.misfit(f"{place} is a {forms[0]} in one and a {forms[1]} in the other")
+    objects = _are_objects(first, second)
     if not objects and (first.kind not in (*CONTAINERS, "none") or second.kind in _OPEN):
-        return ""
+        return None
     # Classes of one name are different ones where they stand at different places.
     if (first.kind, first.name) != (second.kind, second.name) or (objects and first.where != second.where):
-        return f"{place} is {describe(first)} in one and {describe(second)} in the other"
+        return pair.misfit(f"{place} is {describe(first)} in one and {describe(second)} in the other")
     if objects:
         others = dict(second.fixed)
         for name, value in first.fixed:
             met = others.get(name, value)
             if isinstance(value, _SIMPLE) and isinstance(met, _SIMPLE) and value != met:
-                return f"`{path}.{name}` is structure, and {value} in one and {met} in the other"
+                return pair.misfit(f"`{path}.{name}` is structure, and {value} in one and {met} in the other")
     elif first.kind == "dict" and set(first.keys) != set(second.keys):
         odd = sorted(set(first.keys) ^ set(second.keys))
-        return f"{place} has the key {odd[0]!r} in one of them only"
+        return pair.misfit(f"{place} has the key {odd[0]!r} in one of them only")
     elif len(first.children) != len(second.children):
-        return f"{place} has {len(first.children)} items in one and {len(second.children)} in the other"
-    below = "{}.{}" if objects else "{}[{}]"
-    inner = (difference(one, other, below.format(path, key)) for key, one, other in first.aligned(second))
-    return next(filter(None, inner), "")
+        return pair.misfit(f"{place} has {len(first.children)} items in one and {len(second.children)} in the other")
+    return None
 
 
 def _form(tree: Tree) -> str:
@@ -58,15 +113,10 @@ def _form(tree: Tree) -> str:
     return tree.name if tree.kind == "sequence" else tree.kind if tree.kind in ("list", "tuple") else ""
 
 
-def array_for_container(
-    first: Tree, second: Tree, is_array: Callable[[Tree], bool], path: str = ""
-) -> tuple[str, Tree, Tree] | None:
-    """Return where one of two trees has one array and the other a container or nothing, with what they have there."""
-    holds = [tree.kind in (*CONTAINERS, "none") for tree in (first, second)]
-    if (holds[0] and is_array(second)) or (holds[1] and is_array(first)):
-        return path, first, second
-    if first.kind not in CONTAINERS or first.kind != second.kind or len(first.children) != len(second.children):
-        return None
-    pairs = first.aligned(second)
-    inner = (array_for_container(one, other, is_array, f"{path}[{key}]") for key, one, other in pairs)
-    return next(filter(None, inner), None)
+def array_for_container(first: Tree, second: Tree, is_array: Callable[[Tree], bool]) -> Misfit | None:
+    """Return where one of two trees has one array and the other a container or nothing."""
+    for pair in _pairs(first, second):
+        holds = [tree.kind in (*CONTAINERS, "none") for tree in (pair.first, pair.second)]
+        if (holds[0] and is_array(pair.second)) or (holds[1] and is_array(pair.first)):
+            return pair.misfit("")
+    return None

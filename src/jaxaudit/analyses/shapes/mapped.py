@@ -100,6 +100,10 @@ def leave(op: Op, look: Look) -> Sequence[ShapeFact]:
     results = op.regions[0].results
     out = _out_axes(op, len(results))
     facts = [look.read(value) for value in results]
+    for fact, axis in zip(facts, out, strict=True):
+        rank = None if fact.dims is None else len(fact.dims) + 1
+        if rank is not None and isinstance(axis, int) and place_of(axis, rank) is None:
+            look.judge(Fit.CLASHES, f"`out_axes` is {axis}, and with the mapped axis the rank is {rank}")
     return [_collected(fact, axis, size) for fact, axis in zip(facts, out, strict=True)]
 
 
@@ -126,6 +130,8 @@ def _collected(fact: ShapeFact, axis: Argument, size: Dim) -> ShapeFact:
 
 
 def _out_axes(op: Op, count: int) -> Sequence[Argument]:
+    if op.out_axes is not None and len(op.out_axes) == count:
+        return op.out_axes
     given = op.option("out_axes", 0)
     if isinstance(given, tuple):
         return given if len(given) == count else ("?",) * count

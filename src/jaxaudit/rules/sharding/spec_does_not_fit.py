@@ -12,9 +12,14 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.subscripts import shortest
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.axes._shared.phrases import name_of
 from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved, unknown
+from jaxaudit.rules.prefixes import is_matched, over_arguments, over_results, places, written, written_at
+from jaxaudit.rules.pytrees._shared.crossing import is_called, traced_arguments
 from jaxaudit.rules.sharding._shared.placements import Placement, devices_asked_for, number_of, placements, where_made
+from jaxaudit.rules.trees import Misfit
+from jaxaudit.spans import Span
 
 
 class SpecDoesNotFit(Rule):
@@ -23,7 +28,8 @@ class SpecDoesNotFit(Rule):
     ## What it does
     Compares every `PartitionSpec` with the array that it is used for (`device_put`, `reshard`,
     `with_sharding_constraint`, the shardings of `jit`, the `in_specs` of `shard_map`): it has no more entries than the
-    array has axes, names axes of the mesh, each once, and the devices along them divide the axis of the array.
+    array has axes, names axes of the mesh, each once, and the devices along them divide the axis of the array. Compares
+    trees of shardings and specs with the arguments and results that they speak of: one entry for each.
 
     ## Why is this bad?
     JAX raises, for the last batch of an epoch after hours. On one device nothing is split, and nothing is seen.
@@ -61,6 +67,19 @@ class SpecDoesNotFit(Rule):
     mesh = jax.make_mesh((4,), ("model",))
     bias = jax.device_put(jnp.zeros(64), NamedSharding(mesh, P(None, "model")))  #!
 
+    ## no entry for one of the arguments
+    from jax.sharding import NamedSharding, PartitionSpec as P
+    mesh = jax.make_mesh((4,), ("data",))
+    whole, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
+    run = jax.jit(lambda w, s, x: (w * x.sum(), s + 1), in_shardings=(whole, rows))  #!
+    y = run(jnp.zeros(8), jnp.zeros(4), jnp.zeros(64))
+
+    ## no entry for one of the results
+    from jax.sharding import PartitionSpec as P
+    mesh = jax.make_mesh((4,), ("data",))
+    run = jax.shard_map(lambda x: (x, x.sum(), 1), mesh=mesh, in_specs=P("data"), out_specs=(P("data"), P()))  #!
+    y = run(jnp.zeros(64))
+
     ## an axis that the mesh does not have
     from jax.sharding import NamedSharding, PartitionSpec as P
     mesh = jax.make_mesh((4,), ("model",))
@@ -73,6 +92,8 @@ class SpecDoesNotFit(Rule):
         if program.front_end != "source":
             return
         shapes, known = facts.get(Shapes), devices_asked_for(program)
+        for op in program.named("jit", "shard_map"):
+            yield from _spoken_of(op, shapes) if is_called(op) else ()
         for one in placements(program, shapes):
             wrong = _refused(one, known)
             if wrong:
@@ -83,6 +104,41 @@ class SpecDoesNotFit(Rule):
                 yield unknown(one.op.span, f"whether the devices divide the axes of {name_of(one.value)} is not known")
             else:
                 yield proved(one.op.span, f"the spec of {name_of(one.value)} fits its shape and the mesh")
+
+
+def _spoken_of(op: Op, shapes: Shapes) -> Iterator[Obligation]:
+    """Compare trees of shardings and specs with the arguments and results that they speak of."""
+    span = written_at(op)
+    for option in ("in_shardings", "in_specs"):
+        prefix, given = written(op, option), traced_arguments(op)
+        if prefix is not None and given is not None:
+            names, trees = zip(*given, strict=True) if given else ((), ())
+            fits = is_matched(prefix, Tree("tuple", children=trees)) or is_matched(prefix, Tree("list", children=trees))
+            yield _entries(op, span, option, over_arguments(op, option, trees, names), fits)
+    for option in ("out_shardings", "out_specs"):
+        if (prefix := written(op, option)) is not None and op.returned is not None:
+            found = over_results(op, option, lambda tree: _is_array(tree, shapes))
+            yield _entries(op, span, option, found, is_matched(prefix, op.returned))
+
+
+def _is_array(tree: Tree, shapes: Shapes) -> bool:
+    return tree.kind == "number" or (tree.value is not None and shapes.of(tree.value).dims is not None)
+
+
+def _entries(op: Op, span: Span, option: str, found: Misfit | None, fits: bool) -> Obligation:
+    if found is None and fits:
+        return proved(span, f"`{option}` has an entry for each of what it speaks of")
+    if found is None:
+        return unknown(span, f"not all parts are known that `{option}` speaks of")
+    return Obligation(
+        span,
+        message=str(found),
+        current=f"{found}; this raises",
+        expected="one entry for all, or a tree with one for each argument or result",
+        raises=Raises.TRACING,
+        steps=(*places(op, option), Step(op.span, "the function is called here")),
+        suggestion=f"give `{option}` one entry for each, in their order",
+    )
 
 
 def _refused(one: Placement, known: dict[str, int]) -> str:

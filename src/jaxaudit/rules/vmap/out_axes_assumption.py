@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.ir import Program
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program
+from jaxaudit.libraries.packages import PLAIN, package
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
+from jaxaudit.rules.prefixes import is_matched, over_results, places, written, written_at
 
 _PROGRAM = """
 BATCH, TIME = 12, 12
@@ -28,7 +31,8 @@ class OutAxesAssumption(Rule):
 
     ## What it does
     Follows the axis that `vmap` puts on its results, where `out_axes` says (in front, if nothing is said). Where the
-    result meets an array with the same two axes in the other order, the code relies on another place.
+    result meets an array with the same two axes in the other order, the code relies on another place. `out_axes` itself
+    is one entry for all results, or a tree with an entry for each.
 
     ## Why is this bad?
     With as many examples as steps nothing is raised, and each example is compared with a step of all examples.
@@ -48,7 +52,7 @@ class OutAxesAssumption(Rule):
     """
 
     summary = "The result of `vmap` is used as if `out_axes` were another."
-    needs = (Axes,)
+    needs = (Axes, Shapes)
 
     valid = (
         Example(_PROGRAM.format(out="", mark="", shape="BATCH, TIME"), "in front"),
@@ -57,6 +61,8 @@ class OutAxesAssumption(Rule):
     invalid = (
         Example(_PROGRAM.format(out=", out_axes=1", mark="  #!", shape="BATCH, TIME"), "behind, and used in front"),
         Example(_PROGRAM.format(out="", mark="  #!", shape="TIME, BATCH"), "in front, and used behind"),
+        Example("y = jax.vmap(lambda x: (x, x.sum()), out_axes=(0, 0, 0))(jnp.ones((3, 2)))  #!\n", "too many entries"),
+        Example("y = jax.vmap(lambda x: x * 2, out_axes=(0, 0))(jnp.ones((3, 2)))  #!\n", "two entries for one array"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -64,6 +70,30 @@ class OutAxesAssumption(Rule):
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.PLACED)]
         yield from [*agreements(axes, _agreed), *found]
+        yield from (one for op in program.having(Op.options) for one in _fitting(op, facts))
+
+
+def _fitting(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Compare `out_axes` with what the mapped function gives."""
+    axes, given = written(op, "out_axes"), op.returned
+    if op.name not in ("vmap", "pmap") or axes is None or given is None or package(op.spelling) not in PLAIN:
+        return
+    span, shapes = written_at(op), facts.get(Shapes)
+    found = over_results(op, "out_axes", lambda tree: tree.value is not None and shapes.of(tree.value).dims is not None)
+    if found is not None:
+        yield Obligation(
+            span,
+            message=str(found),
+            current=f"{found}; this raises",
+            expected="one axis for all results, or a tree with one for each",
+            raises=Raises.TRACING,
+            steps=(*places(op, "out_axes"), Step(op.span, "the mapped function is called here")),
+            suggestion="give `out_axes` as many entries as there are results",
+        )
+    elif is_matched(axes, given):
+        yield proved(span, "`out_axes` has an entry for each result")
+    else:
+        yield unknown(span, "not all results are known that `out_axes` speaks of")
 
 
 def _agreed(meeting: Meeting) -> str:

@@ -168,10 +168,10 @@ def _constructed(it: Interpreter, cls: ClassValue, given: Arguments, span: Span)
         protocols.note(it, lookup(f"{cls.frame.module.name}.{cls.name}"), given)
         fields = _field_values(it, cls, given, span)
         it.stores.store(cls, fields)
-        return Record(cls, tuple(fields.values()))
+        return Record(cls, tuple(fields.values()), span)
     init = constructor(cls)
     if isinstance(init, FunctionValue):
-        made = it.heap.new(ObjectBox(cls, {}))
+        made = it.heap.new(ObjectBox(cls, {}, made=span))
         it.call(BoundMethod(init, made), given, span)
         trees.note_static(it, cls, made, span)
         return made
@@ -207,7 +207,7 @@ def _strange_bases(cls: ClassValue) -> bool:
 def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
     attrs = _field_values(it, cls, given, span)
     it.stores.store(cls, attrs)
-    made = it.heap.new(ObjectBox(cls, attrs))
+    made = it.heap.new(ObjectBox(cls, attrs, made=span))
     post = find_in_class(cls, "__attrs_post_init__" if renames_fields(cls) else "__post_init__")
     if isinstance(post, FunctionValue):
         it.call(BoundMethod(post, made), Arguments(), span)
@@ -248,16 +248,15 @@ def _own(it: Interpreter, default: Abstract) -> Abstract:
     return it.heap.new(it.heap[default]) if isinstance(default, Ref) and made_anew else default
 
 
-def updated(it: Interpreter, box: ObjectBox, changes: dict[str, Abstract]) -> Abstract:
+def updated(it: Interpreter, box: ObjectBox, changes: dict[str, Abstract], span: Span) -> Abstract:
     """Return a copy of a dataclass instance with some fields replaced."""
-    if box.value is not None:
-        return it.heap.new(ObjectBox(box.cls, {**box.attrs, **changes}, box.value, changed=True))
-    return it.heap.new(ObjectBox(box.cls, {**box.attrs, **changes}))
+    attrs, changed = {**box.attrs, **changes}, box.value is not None
+    return it.heap.new(ObjectBox(box.cls, attrs, box.value, changed, span))
 
 
-def typed_dict(it: Interpreter, given: Arguments) -> Abstract:
+def typed_dict(it: Interpreter, given: Arguments, span: Span) -> Abstract:
     """Return the dict that `dict(a=1)` or a TypedDict makes."""
-    return it.heap.new(DictBox(dict(given.keywords)))
+    return it.heap.new(DictBox(dict(given.keywords), made=span))
 
 
 HANDLERS = {ast.ClassDef: define}

@@ -27,7 +27,7 @@ _LONGEST = 256
 def tuple_(it: Interpreter, node: ast.Tuple) -> Abstract:
     """Return a tuple."""
     items = _items(it, node)
-    return items if isinstance(items, Leaf) else TupleValue(tuple(items))
+    return items if isinstance(items, Leaf) else TupleValue(tuple(items), it.span(node))
 
 
 def list_(it: Interpreter, node: ast.List | ast.Set) -> Abstract:
@@ -82,7 +82,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
     rest = None
     if others or is_open:
         rest = it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(others)).result
-    return it.heap.new(DictBox(entries, rest))
+    return it.heap.new(DictBox(entries, rest, it.span(node)))
 
 
 def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Abstract:

@@ -237,11 +237,8 @@ def _note_entries(it: Interpreter, ref: Ref, new: Mapping[object, Abstract], spa
 def _record_method(it: Interpreter, receiver: Record, name: str, given: Arguments, span: Span) -> Abstract:
     if name == "_replace" and given.stars is None:
         bindings.note_replaced(it, receiver, receiver.cls, name, given, span)
-        fields = receiver.cls.fields
-        return Record(
-            receiver.cls,
-            tuple(given.keywords.get(field, item) for field, item in zip(fields, receiver.items, strict=True)),
-        )
+        held = zip(receiver.cls.fields, receiver.items, strict=True)
+        return Record(receiver.cls, tuple(given.keywords.get(field, item) for field, item in held), span)
     if name == "_asdict":
         return it.heap.new(DictBox(dict(zip(receiver.cls.fields, receiver.items, strict=True))))
     return _unknown(it, receiver, name, given, span)
@@ -250,7 +247,7 @@ def _record_method(it: Interpreter, receiver: Record, name: str, given: Argument
 def _object_method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: Arguments, span: Span) -> Abstract:
     if name in ("replace", "_replace") and box.cls.kind == "dataclass" and not given.positional and given.stars is None:
         bindings.note_replaced(it, ref, box.cls, name, given, span)
-        return classes.updated(it, box, dict(given.keywords))
+        return classes.updated(it, box, dict(given.keywords), span)
     for base in library_bases(box.cls):
         row = lookup(f"{base}.{name}")
         if row is not None and f"{base}.{name}" in applied.RUNS:

@@ -128,7 +128,7 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 
 def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if not given.positional and given.stars is None:
-        return classes.typed_dict(it, given)
+        return classes.typed_dict(it, given, span)
     if len(given.positional) == 1 and isinstance(given.positional[0], Ref):
         box = it.heap[given.positional[0]]
         if isinstance(box, DictBox):
@@ -348,7 +348,7 @@ def _replace(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     value = given.positional[0]
     if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.cls.kind == "dataclass":
         bindings.note_replaced(it, value, box.cls, "replace", given, span)
-        return classes.updated(it, box, dict(given.keywords))
+        return classes.updated(it, box, dict(given.keywords), span)
     return None
 
 

@@ -156,9 +156,9 @@ def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: boo
         return rebuild(value, leaf, it, data=data)
     match value:
         case TupleValue(items=items):
-            return TupleValue(tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]))
+            return TupleValue(tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]), value.made)
         case Record(cls=cls, items=items):
-            return Record(cls, tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]))
+            return Record(cls, tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]), value.made)
         case Attribute(receiver=Leaf() as receiver, name=name):
             return Attribute(leaf(receiver), name)
         case Ref():
@@ -213,22 +213,24 @@ def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
         case Const(value=bool() | int() | float() | complex()):
             return Leaf(materialise(it, value, span), array=True)
         case TupleValue(items=items):
-            return TupleValue(tuple([lifted(it, item, span) for item in items]))
+            return TupleValue(tuple([lifted(it, item, span) for item in items]), value.made)
         case Record(cls=cls, items=items):
-            return Record(cls, tuple([lifted(it, item, span) for item in items]))
+            return Record(cls, tuple([lifted(it, item, span) for item in items]), value.made)
         case Attribute():
             return Leaf(materialise(it, value, span))
         case Ref():
             match it.heap[value]:
                 case ListBox(items=items, kind=kind):
                     return it.heap.new(ListBox(tuple([lifted(it, item, span) for item in items]), kind))
-                case DictBox(entries=entries, rest=None):
-                    return it.heap.new(DictBox({key: lifted(it, item, span) for key, item in entries.items()}))
-                case ObjectBox(cls=cls, attrs=attrs, value=None):
+                case DictBox(entries=entries, rest=None, made=made):
+                    inside = {key: lifted(it, item, span) for key, item in entries.items()}
+                    return it.heap.new(DictBox(inside, made=made))
+                case ObjectBox(cls=cls, attrs=attrs, value=None, made=made):
                     raised = {
                         key: lifted(it, item, span) if role(cls, key) == "data" else item for key, item in attrs.items()
                     }
-                    return it.heap.new(ObjectBox(cls, raised)) if any(role(cls, key) for key in attrs) else value
+                    is_data = any(role(cls, key) for key in attrs)
+                    return it.heap.new(ObjectBox(cls, raised, made=made)) if is_data else value
                 case _:
                     return value
         case _:

@@ -31,7 +31,7 @@ from jaxaudit.frontends.source.values.callables import (
 )
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
-from jaxaudit.frontends.source.values.trees import note_given_back, trees_of
+from jaxaudit.frontends.source.values.trees import note_given_back, tree_of, trees_of
 from jaxaudit.ir import Argument
 from jaxaudit.ir.ops import CUSTOM_DERIVATIVES
 from jaxaudit.ir.trees import Border
@@ -87,7 +87,7 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     staged = stage(it, callee, given, span)
     attrs = {**attributes(it, callee, given, span), **staged.attrs}
     if (wanted := callee.options.get("in_shardings")) is not None and not given.keywords:
-        attrs["placed_in"] = prefixes.placings(prefixes.over_arguments(it, wanted, given.positional))
+        attrs["placed_in"] = prefixes.placings(it, wanted, given.positional)
     if derives:
         attrs["differentiated"] = _positions(it, callee, given)
     leaving = callee.options.get("out_shardings")
@@ -112,6 +112,7 @@ def attributes(it: Interpreter, callee: Transformed, given: Arguments, span: Spa
         "function": name_of(callee.function),
         "spelling": callee.spelling,
         "options": options,
+        "prefixes": {name: tree_of(it, callee.options[name]) for name in prefixes.OPTIONS if name in callee.options},
         "made": _made(callee.function),
         "wrapped": callee.span,
         "places": it.written.get(callee.span),
@@ -162,7 +163,7 @@ def run_body(
 ) -> tuple[Abstract, tuple[Leaf, ...]]:
     """Interpret a function inside an op's region; results are new leaves, `extra` further ones.
 
-    `leaving` says where the results live.
+    `leaving` says where the results live, or where the mapped axis stands in them.
     """
     label = name_of(function)
     with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
@@ -177,12 +178,12 @@ def run_body(
     attrs = {**attrs, "entered": inputs.entered, "held": inputs.held, "kept": tuple(one not in traced for one in out)}
     if fields := renewed(it, inputs, inner, out):
         attrs["renewed"] = fields
-    if op == "grad":
+    if op == "grad" or op in _GIVES_ARRAYS:
         attrs["returned"] = trees_of(it, (inner,))[0]
     if leaving is not None:
-        placed = prefixes.placings(prefixes.over_leaves(it, leaving, inner))
-        where = dict(zip(data_leaves(it, inner), placed, strict=False))
-        attrs["placed_out"] = tuple(where.get(one) for one in out)
+        said = dict(zip(data_leaves(it, inner), prefixes.over_leaves(it, leaving, inner), strict=False))
+        key, read = ("out_axes", prefixes.axis) if op in ("vmap", "pmap") else ("placed_out", prefixes.placing)
+        attrs[key] = tuple(read(said.get(one)) for one in out)
     further = extra()
     results = tuple(it.builder.value(span, value.name) for value in out)
     made = (*results, *(leaf.value for leaf in further))
@@ -214,7 +215,7 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     option = "in_specs" if callee.transform == "shard_map" else "in_axes"
     in_axes = callee.options.get(option, Const(0))
     entries = prefixes.over_arguments(it, in_axes, given.positional)
-    axes = [_axis_in(entry) for entry in entries]
+    axes = [prefixes.axis(entry) for entry in entries]
     axes += [0] * (len(inputs.operands) - len(axes))
     attrs = attributes(it, callee, given, span)
     if callee.transform == "pmap":
@@ -223,18 +224,11 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     axes = axes[: len(inputs.operands)]
     if callee.transform == "shard_map":
         attrs["static"] = tuple(axis is None for axis in axes)
-        attrs["placed_in"] = prefixes.placings(entries)
+        attrs["placed_in"] = prefixes.placings(it, in_axes, given.positional)
     attrs["in_axes"] = tuple(axes)
-    leaving = callee.options.get("out_specs")
+    leaving = callee.options.get("out_specs" if callee.transform == "shard_map" else "out_axes")
     result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span, leaving=leaving)
     return result
-
-
-def _axis_in(entry: Abstract | None) -> int | str | None:
-    """Return the axis that an entry of `in_axes` names, or one that is for arrays alone: `eqx.if_array(0)`."""
-    entry = entry.holds if isinstance(entry, Leaf) else entry
-    known = isinstance(entry, Const) and (entry.value is None or isinstance(entry.value, int))
-    return entry.value if known else "?"  # type: ignore[union-attr,return-value]
 
 
 def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxaudit.frontends.source.values.model import Ref
 from jaxaudit.ir import Value
 from jaxaudit.ir.record import entity
+from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.values.callables import ClassValue
@@ -30,6 +31,8 @@ class DictBox:
 
     entries: Mapping[Any, Abstract]
     rest: Value | None = None
+    made: Span = NOWHERE
+    """Where it is written."""
 
 
 @entity
@@ -42,6 +45,8 @@ class ObjectBox:
     """The instance as one value, where it came from outside (`self` of a method nobody visibly calls)."""
     changed: bool = False
     """True for a copy with other fields: what is not in `attrs` is read from `value`, but it is not that value."""
+    made: Span = NOWHERE
+    """Where it is constructed, or copied with other fields."""
 
 
 @entity

@@ -10,6 +10,7 @@ from __future__ import annotations
 from jaxaudit.frontends.source.values.callables import Callables, ClassValue
 from jaxaudit.ir import Size, Value
 from jaxaudit.ir.record import entity, record
+from jaxaudit.spans import NOWHERE, Span
 
 
 @record
@@ -43,6 +44,8 @@ class TupleValue:
     """A tuple whose items are known one by one."""
 
     items: tuple[Abstract, ...]
+    made: Span = NOWHERE
+    """Where it is written."""
 
 
 @entity
@@ -51,6 +54,8 @@ class Record:
 
     cls: ClassValue
     items: tuple[Abstract, ...]
+    made: Span = NOWHERE
+    """Where it is written."""
 
     def field(self, name: str) -> Abstract | None:
         """Return the item of that name."""

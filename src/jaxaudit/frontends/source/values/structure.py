@@ -103,11 +103,11 @@ def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = 
             # What JAX is given as a leaf is data, and no method.
             return leaf(it.load_attribute(value, NOWHERE))
         case TupleValue():
-            return TupleValue(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items]))
+            parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
+            return TupleValue(parts, value.made)
         case Record():
-            return Record(
-                value.cls, tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
-            )
+            parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
+            return Record(value.cls, parts, value.made)
         case Sequence():
             return replace(value, item=rebuild(value.item, leaf, it, numbers=numbers, data=data))
         case Ref():
@@ -136,7 +136,7 @@ def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: b
             return ListBox(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in items]), kind)
         case DictBox(entries=entries, rest=rest):
             inside = {key: rebuild(item, leaf, it, numbers=numbers, data=data) for key, item in entries.items()}
-            return DictBox(inside, None if rest is None else whole(rest))
+            return DictBox(inside, None if rest is None else whole(rest), box.made)
         case ObjectBox(cls=cls, attrs=attrs, value=value):
             roles = {key: role(cls, key) for key in attrs} if numbers or data else dict.fromkeys(attrs, "")
             inside = {
@@ -145,7 +145,7 @@ def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: b
                 else rebuild(item, leaf, it, numbers=numbers and roles[key] == "data", data=data)
                 for key, item in attrs.items()
             }
-            return ObjectBox(cls, inside, None if value is None else whole(value), box.changed)
+            return ObjectBox(cls, inside, None if value is None else whole(value), box.changed, box.made)
         case OpaqueBox(value=value, kind=kind):
             return OpaqueBox(whole(value), kind)
 

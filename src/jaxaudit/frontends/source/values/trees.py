@@ -43,10 +43,10 @@ def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
             return Tree("value", cls, value=leaf)
         case Const(value=constant):
             return _constant(constant)
-        case TupleValue(items=items):
-            return Tree("tuple", children=_inner(it, items, depth))
-        case Record(cls=cls, items=items):
-            return Tree("namedtuple", cls.name, cls.fields, _inner(it, items, depth), where=place_of(cls))
+        case TupleValue(items=items, made=made):
+            return Tree("tuple", children=_inner(it, items, depth), made=made)
+        case Record(cls=cls, items=items, made=made):
+            return Tree("namedtuple", cls.name, cls.fields, _inner(it, items, depth), where=place_of(cls), made=made)
         case Sequence(item=item, lazy=lazy, kind=kind):
             return Tree("sequence", "" if lazy else kind, children=_inner(it, (item,), depth))
         case Ref():
@@ -77,26 +77,26 @@ def _box(it: Interpreter, ref: Ref, depth: int) -> Tree:
     match it.heap[ref]:
         case ListBox(items=items, kind="list"):
             return Tree("list", children=_inner(it, items, depth))
-        case DictBox(entries=entries, rest=None):
-            return Tree("dict", keys=tuple(map(str, entries)), children=_inner(it, entries.values(), depth))
-        case ObjectBox(cls=cls, attrs=attrs, value=value):
-            return _object(it, cls, attrs, value is not None, depth)
+        case DictBox(entries=entries, rest=None, made=made):
+            return Tree("dict", keys=tuple(map(str, entries)), children=_inner(it, entries.values(), depth), made=made)
+        case ObjectBox() as box:
+            return _object(it, box, depth)
         case OpaqueBox(value=value):
             return Tree("value", value=value)
         case _:
             return _OTHER
 
 
-def _object(it: Interpreter, cls: ClassValue, attrs: object, outside: bool, depth: int) -> Tree:
-    parts: dict[str, Abstract] = dict(attrs)  # type: ignore[call-overload]
-    answer = registration(it, cls)
+def _object(it: Interpreter, box: ObjectBox, depth: int) -> Tree:
+    cls, parts, answer = box.cls, box.attrs, registration(it, box.cls)
     # Of an object that JAX cannot take apart all is told.
     wanted = ("data",) if answer == "yes" else ("data", "")
     dynamic = {name: part for name, part in parts.items() if role(cls, name) in wanted}
-    kind = "outside" if outside else "object"
+    kind = "object" if box.value is None else "outside"
     static = static_fields(cls) if answer == "yes" else {}
     fixed = tuple((name, part.value) for name, part in parts.items() if name in static and isinstance(part, Const))
-    return Tree(kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, answer, place_of(cls), fixed)
+    inside, where = _inner(it, dynamic.values(), depth), place_of(cls)
+    return Tree(kind, cls.name, tuple(dynamic), inside, None, answer, where, fixed, box.made)
 
 
 def place_of(cls: ClassValue) -> Span:

@@ -9,8 +9,9 @@ from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label, in_order, named, told
 from jaxaudit.analyses.shapes.facts import shown
-from jaxaudit.ir import Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.rules.base import Obligation, Severity, Step, proved
+from jaxaudit.rules.prefixes import places
 
 
 def axes_facts(facts: Facts) -> Axes:
@@ -79,9 +80,18 @@ def violated(
         message=message,
         current=f"{axes} are taken for one axis; only their sizes agree",
         expected=expected,
-        steps=(meeting_step(conflict), *makers(conflict.meeting.left.dim, conflict.meeting.right.dim)),
+        steps=(
+            *_axes_given(conflict.blamed),
+            meeting_step(conflict),
+            *makers(conflict.meeting.left.dim, conflict.meeting.right.dim),
+        ),
         suggestion=suggestion,
     )
+
+
+def _axes_given(op: Op) -> Iterator[Step]:
+    """Return where the axes that a map takes off and puts on are given."""
+    return (step for option in op.prefixes or () for step in places(op, option))
 
 
 def _sourced(label: Label) -> str:

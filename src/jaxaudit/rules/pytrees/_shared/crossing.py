@@ -34,6 +34,24 @@ def crossing(op: Op) -> Iterator[tuple[str, Tree]]:
                 yield _argument(border, at), tree
 
 
+def traced_arguments(op: Op) -> list[tuple[str, Tree]] | None:
+    """Return by name the positional arguments that a transformation traces; None where they are not known."""
+    border, options = op.border, op.options or {}
+    numbers, names = _chosen(options.get("static_argnums")), _chosen(options.get("static_argnames"))
+    if border is None or border.open_ended or border.keywords or numbers is None or names is None:
+        return None
+    if (names and len(border.params) < len(border.trees)) or len(set(border.params)) < len(border.params):
+        # A wrapper that takes any arguments: JAX asks the wrapped function which of them has the name.
+        return None
+    return [
+        (border.name(at), tree) for at, tree in enumerate(border.trees) if not _is_static(border, at, numbers, names)
+    ]
+
+
+def _is_static(border: Border, position: int, numbers: set[object], names: set[object]) -> bool:
+    return position in numbers or position - len(border.params) in numbers or border.name(position) in names
+
+
 def _argument(border: Border, position: int) -> str:
     name = border.name(position)
     return f"`{name}`" if name else f"argument {position + 1}"
@@ -59,7 +77,7 @@ def _traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
         return
     for position, tree in enumerate(border.trees):
         name = border.name(position)
-        if position in numbers or position - len(border.params) in numbers or name in names:
+        if _is_static(border, position, numbers, names):
             continue
         if names and not name:
             # A wrapper that takes any arguments: JAX asks the wrapped function which of them has the name.

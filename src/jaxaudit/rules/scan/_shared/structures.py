@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -20,7 +20,7 @@ from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Obligation, Step, named
-from jaxaudit.rules.trees import array_for_container, describe, difference
+from jaxaudit.rules.trees import Misfit, array_for_container, describe, difference
 from jaxaudit.spans import Span
 
 
@@ -38,7 +38,11 @@ def other_structure(op: Op, flow: Flow) -> Obligation | None:
             message=f"the carry changes its structure: {found}",
             current=f"`{op.name}` is started with one structure, and the body hands on another: this raises",
             expected="the body hands on what it was given, part by part",
-            steps=(Step(op.regions[-1].span, "this body hands on another structure"), *_odd_parts(start, end, flow)),
+            steps=(
+                Step(op.regions[-1].span, "this body hands on another structure"),
+                *found.steps("the loop starts with this", "the body hands this on"),
+                *_odd_parts(start, end, flow),
+            ),
             suggestion="return the carry first, with all its parts in their order",
             cause=op.results,
         )
@@ -55,7 +59,7 @@ def _odd_parts(start: Tree, end: Tree, flow: Flow) -> Iterator[Step]:
             yield Step(op.span, f"{words}, and nothing in its place on the other side")
 
 
-def _array_in_or_out(op: Op, start: Tree, end: Tree, flow: Flow) -> str:
+def _array_in_or_out(op: Op, start: Tree, end: Tree, flow: Flow) -> Misfit | None:
     """Return where the carry is a container on one side of the body and one array or object on the other."""
     arrays = {param for param, given, _ in Loop(op).carried if _is_array(given, flow)}
 
@@ -69,9 +73,9 @@ def _array_in_or_out(op: Op, start: Tree, end: Tree, flow: Flow) -> str:
 
     found = array_for_container(start, end, is_leaf)
     if found is None:
-        return ""
-    path, first, second = found
-    return f"{f'`{path}`' if path else 'the carry'} is {_words(first)} in and {_words(second)} out"
+        return None
+    where, (first, second) = f"`{found.path}`" if found.path else "the carry", found.sides
+    return replace(found, text=f"{where} is {_words(first)} in and {_words(second)} out")
 
 
 def _is_array(value: Value, flow: Flow) -> bool:
@@ -96,13 +100,14 @@ def other_branch(op: Op, shapes: Shapes) -> Obligation | None:
                 message=f"the branches give different structures: {found}",
                 current="JAX raises an exception: all branches must give the same structure",
                 expected="every branch gives the same containers, part by part",
+                steps=tuple(found.steps("one branch gives this", "and another this")),
                 suggestion="return the same structure from every branch",
                 cause=op.results,
             )
     return None
 
 
-def _array_in_a_branch(first: Tree, second: Tree, shapes: Shapes) -> str:
+def _array_in_a_branch(first: Tree, second: Tree, shapes: Shapes) -> Misfit | None:
     """Report that one branch gives a container, or None, where the other gives an array."""
 
     def is_leaf(tree: Tree) -> bool:
@@ -110,9 +115,9 @@ def _array_in_a_branch(first: Tree, second: Tree, shapes: Shapes) -> str:
 
     found = array_for_container(first, second, is_leaf)
     if found is None:
-        return ""
-    whole = found[2] if is_leaf(found[1]) else found[1]
-    return f"{describe(whole)} in one and one array in another"
+        return None
+    whole = found.sides[is_leaf(found.sides[0])]
+    return replace(found, text=f"{describe(whole)} in one and one array in another")
 
 
 @dataclass(frozen=True, slots=True)
