@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
+from jaxaudit.spans import Span
 
 
 class NoneLeaf(Rule):
@@ -102,6 +103,14 @@ def _never(op: Op, test: Op) -> Obligation:
         message="`tree.map` never calls its function for `None`, which is no leaf",
         current="entries that are None stay None; the branch that handles them never runs",
         expected="None counts as a leaf here",
-        steps=(Step(test.span, "this is never true under `tree.map`"),),
+        steps=(
+            Step(test.span, "this is never true under `tree.map`"),
+            *([Step(_end(op.span), "`is_leaf` is not given")] if op.span.end_line > op.span.line else ()),
+        ),
         suggestion="add `is_leaf=lambda x: x is None`",
     )
+
+
+def _end(span: Span) -> Span:
+    """Return the last character of a stretch."""
+    return span._replace(line=span.end_line, column=max(span.end_column - 1, 0))

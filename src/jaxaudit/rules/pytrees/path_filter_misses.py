@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView, Mapping
+from enum import Enum
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
@@ -14,8 +16,8 @@ class PathFilterMisses(Rule):
     """A filter on paths compares a key object with a text, which is never equal.
 
     ## What it does
-    Looks into functions given to `jax.tree.map_with_path` and finds comparisons of an item of the path, or of the
-    path itself, with a text.
+    Follows paths from `jax.tree.map_with_path`, `flatten_with_path` and `leaves_with_path`, also into other functions,
+    and finds comparisons of an item with a text, and searches for a text in a path or for an item among texts.
 
     ## Why is this bad?
     The items of a path are `DictKey`, `GetAttrKey` or `SequenceKey` objects. None of them equals a text, so the
@@ -28,7 +30,7 @@ class PathFilterMisses(Rule):
         jax.tree.map_with_path(lambda path, p: path[-1].key == "bias", params)
 
     ## When it cannot tell
-    When the path is given to another function first, such as `keystr`.
+    When the path is given to a function first that is not known.
     """
 
     summary = "A key of a tree path is compared with a text and never equals it."
@@ -42,39 +44,116 @@ class PathFilterMisses(Rule):
             "def f(p):\n    return jax.tree_util.tree_map_with_path(lambda k, x: 'bias' in k, p)  #!\n",
             "the whole path",
         ),
+        Example(
+            "FROZEN = ('encoder',)\n\ndef is_frozen(path):\n    return path[0] in FROZEN  #!\n\n"
+            "def f(p):\n    return jax.tree_util.tree_map_with_path(lambda k, x: is_frozen(k), p)\n",
+            "an item among texts, in another function",
+        ),
+        Example(
+            "def f(p):\n    return [x for path, x in jax.tree.leaves_with_path(p) if path[-1] != 'bias']  #!\n",
+            "paths of a list",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every function that sees paths."""
-        yield from (_judge(op, facts.flow) for op in program.named("tree.map") if op.paths)
+        """List every function that sees paths, and every test that a part of a path never passes."""
+        flow, wrong = facts.flow, set[Op]()
+        for test in program.named("array.map", "py.operator"):
+            for part, wanted in _asked_of(test, flow):
+                sources = (_source(flow, part, wanted, context) for context in contexts(flow, test))
+                made = next(filter(None, sources), None)
+                if made is not None:
+                    wrong.add(made)
+                    yield _misses(made, test)
+        for op in program.named("tree.map"):
+            if op.paths and op not in wrong:
+                yield proved(op.span, "no key of the path is compared with a text")
 
 
-def _judge(op: Op, flow: Flow) -> Obligation:
-    path = op.regions[0].params[0]
-    readers = flow.readers.get(path, ())
-    keys = [user.result for user in readers if user.name == "py.item" and isinstance(user.arguments.get("index"), int)]
-    tests = (*readers, *(test for key in keys for test in flow.readers.get(key, ())))
-    never = next((test for test in tests if _never_equal(test, path)), None)
-    if never is not None:
-        return _misses(op, never)
-    return proved(op.span, "no key of the path is compared with a text")
+def _asked_of(test: Op, flow: Flow) -> Iterator[tuple[Value, Part]]:
+    """Return what would have to be a text, or to hold texts, for a test to be passed."""
+    x, y = test.arguments.get("x"), test.arguments.get("y")
+    if test.name == "array.map" and test.function in ("equal", "not_equal"):
+        pairs = ((one, other) for one, other in ((x, y), (y, x)) if _is_text(other, flow))
+        yield from ((one, Part.KEY) for one, _ in pairs if isinstance(one, Value))
+    elif test.operator in ("in", "not in"):
+        if isinstance(y, Value) and _is_text(x, flow):
+            yield y, Part.PATH
+        if isinstance(x, Value) and _are_constants(y, flow):
+            yield x, Part.KEY
+    elif test.operator == "str.join" and len(test.operands) == 1:
+        yield test.operands[0], Part.PATH
 
 
-def _never_equal(op: Op, path: Value) -> bool:
-    x, y = op.arguments.get("x"), op.arguments.get("y")
-    if op.name == "py.operator":
-        return op.operator in ("in", "not in") and isinstance(x, str) and y is path
-    if op.name != "array.map" or op.function not in ("equal", "not_equal"):
-        return False
-    return any(isinstance(one, Value) and one is not path and isinstance(two, str) for one, two in ((x, y), (y, x)))
+def _is_text(given: object, flow: Flow) -> bool:
+    made = flow.maker(given) if isinstance(given, Value) else None
+    return isinstance(given, str) or (made is not None and made.name == "py.const" and isinstance(made.constant, str))
+
+
+def _are_constants(given: object, flow: Flow) -> bool:
+    """Whether something is searched that holds constants alone, such as a set of names."""
+    if isinstance(given, Value):
+        made = flow.maker(given)
+        return made is not None and made.name == "py.container" and not made.operands and not made.arguments
+    held = given.keys() if isinstance(given, Mapping) else given
+    return isinstance(held, tuple | KeysView) and all(isinstance(one, str | int) for one in held)
+
+
+class Part(Enum):
+    """What holds a path, from the outside in."""
+
+    FLATTENED = "the pairs and the structure"
+    PAIRS = "pairs of a path and a leaf"
+    PAIR = "a path and a leaf"
+    PATH = "a path"
+    KEY = "an entry of a path"
+
+
+_INSIDE = {Part.KEY: Part.PATH, Part.PATH: Part.PAIR, Part.PAIR: Part.PAIRS, Part.PAIRS: Part.FLATTENED}
+_FIRST = (Part.PATH, Part.PAIRS)
+"""What is the first item of what holds it; of all others any item will do."""
+_MAKERS = {Part.FLATTENED: "jax.tree.flatten_with_path", Part.PAIRS: "jax.tree.leaves_with_path"}
+
+
+def _source(flow: Flow, value: Value, wanted: Part, context: Context) -> Op | None:
+    """Return the call that gave a part of a path; None where a value is not known to be one."""
+    found = origin(flow, value, context)
+    op = found.op
+    if op is None:
+        region = flow.places.owner.get(found.value)
+        mapped = None if region is None else flow.places.holder.get(id(region))
+        count = mapped.paths if mapped is not None and mapped.name == "tree.map" else 0
+        given = region is not None and isinstance(count, int) and found.value in region.params[:count]
+        return mapped if given and wanted is Part.PATH else None
+    if op.qualified and op.qualified == _MAKERS.get(wanted):
+        return op
+    base = op.argument("base", "iterable")
+    if op.name not in ("py.item", "py.unpack", "py.element") or not isinstance(base, Value):
+        return None
+    if isinstance(op.arguments.get("index"), Mapping):
+        return _source(flow, base, wanted, found.context) if wanted is Part.PATH else None
+    inner = wanted in _INSIDE and _fits(op, found, wanted)
+    return _source(flow, base, _INSIDE[wanted], found.context) if inner else None
+
+
+def _fits(op: Op, found: Origin, wanted: Part) -> bool:
+    """Whether what is taken out of something is in the place where the wanted part stands."""
+    at = op.results.index(found.value) if op.name == "py.unpack" else op.arguments.get("index")
+    if wanted in _FIRST:
+        return op.name != "py.element" and at == 0 and op.star is None
+    return op.name == "py.element" or isinstance(at, int | Value)
 
 
 def _misses(op: Op, test: Op) -> Obligation:
+    joined = test.operator == "str.join"
+    what = "paths consist of `DictKey`, `GetAttrKey` and `SequenceKey` objects"
     return Obligation(
         test.span,
-        message="a key of the path is compared with a text, which it never equals",
-        current="paths consist of `DictKey`, `GetAttrKey` and `SequenceKey` objects; this is always false",
-        expected="the text inside the key is compared",
+        message="the keys of a path are joined, and they are no texts"
+        if joined
+        else "a key of the path is compared with a text, which it never equals",
+        current=f"{what}; {'this raises' if joined else 'this is always false'}",
+        expected=f"the text inside the key is {'joined' if joined else 'compared'}",
         steps=(Step(op.span, "the path comes from here"),),
         suggestion='compare `path[-1].key` (or `.name`), or `"..." in jax.tree_util.keystr(path)`',
     )
