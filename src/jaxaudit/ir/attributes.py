@@ -211,6 +211,8 @@ class Attributes:
     """Where what is called is defined."""
     given_names = Attribute[frozenset[str] | None]("given", frozenset, None)
     stored = _items("stored")
+    lost = _items("lost")
+    """Of a store into a field that JAX drops with every rebuild: the class, what leaves it out, and its declaration."""
     flattened = _items("handed")
     left = _number("left")
     right = _number("right")
@@ -253,6 +255,8 @@ class Attributes:
     rule = _text("rule")
     """The derivative rule that an op is the body of, or stands in."""
     is_leaf = _anything("is_leaf")
+    orders = _items("orders")
+    """For each sequence the keys of the dict whose order it has, the sequence as a value, and where it is made."""
 
     # loops and maps
     carry = _number("carry")

@@ -67,6 +67,7 @@ for _old in ("jax.tree_util.tree_", "jax.tree_", "jax._src.tree_util.tree_"):
     )
 _same("jax.tree.map", "jax.tree_multimap jax.tree_util.tree_multimap")
 _same("jax.tree.flatten_with_path", "jax.tree_util.tree_flatten_with_keys")
+_same("jax.tree.unflatten", "jax.tree_util.PyTreeDef.unflatten")
 _same("jax.tree_util.Partial", "jax.Partial jax._src.tree_util.Partial")
 
 # Classes.

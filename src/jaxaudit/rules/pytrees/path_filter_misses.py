@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 
 from jaxaudit.analyses.facts import Facts
@@ -95,8 +95,7 @@ def _are_constants(given: object, flow: Flow) -> bool:
     if isinstance(given, Value):
         made = flow.maker(given)
         return made is not None and made.name == "py.container" and not made.operands and not made.arguments
-    held = given.keys() if isinstance(given, Mapping) else given
-    return isinstance(held, tuple | KeysView) and all(isinstance(one, str | int) for one in held)
+    return isinstance(given, (Mapping, tuple)) and all(isinstance(one, str | int) for one in given)
 
 
 class Part(Enum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -14,11 +15,13 @@ from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, proved, unknown
 from jaxaudit.rules.pytrees._shared.leaf_lists import (
+    Order,
     absence,
     joins_single,
     listed_from,
     mixed_leaves,
     one_tree,
+    order_of,
     reordered,
     why_alike,
 )
@@ -32,7 +35,8 @@ class TreeStructureMismatch(Rule):
     ## What it does
     Compares the trees that `jax.tree.map` is given, wherever their containers are known, or where one of them is an
     entry of the other, and the trees that an optimizer was started with and is given later. For `jax.tree.unflatten`
-    it checks that each leaf comes from the leaves in the same place, not from all leaves of one tree.
+    it checks that each leaf comes from the leaves in the same place, not from all leaves of one tree. What is paired
+    by position has to stand in one order: leaves are sorted by their keys, the values of a dict are not.
 
     ## Why is this bad?
     `tree.map` raises when structures differ. A list of leaves in another order than the structure expects raises
@@ -59,6 +63,12 @@ class TreeStructureMismatch(Rule):
             "    leaves = [jax.tree.leaves(t) for t in trees]\n"
             "    return jax.tree.unflatten(d, [jnp.stack(g) for g in zip(*leaves)])\n",
             "stacked across trees",
+        ),
+        Example(
+            "RATES = {'stem': 0.1, 'block': 0.2, 'head': 0.4}\n\ndef f(x, y, z):\n"
+            "    leaves, form = jax.tree.flatten({'stem': x, 'block': y, 'head': z})\n"
+            "    return form.unflatten([rate * leaf for rate, leaf in zip(jax.tree.leaves(RATES), leaves)])\n",
+            "the leaves of both",
         ),
     )
     invalid = (
@@ -89,6 +99,13 @@ class TreeStructureMismatch(Rule):
             "half = jax.tree.unflatten(form, [x / 2 for x in leaves])  #!\n",
             "structure and leaves of different trees",
         ),
+        Example(
+            "RATES = {'stem': 0.1, 'block': 0.2, 'head': 0.4}\n\ndef f(x, y, z):\n"
+            "    leaves, form = jax.tree.flatten({'stem': x, 'block': y, 'head': z})\n"
+            "    rates = list(RATES.values())\n"
+            "    return form.unflatten([rate * leaf for rate, leaf in zip(rates, leaves)])  #!\n",
+            "the order of a dict and the order of leaves",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -99,7 +116,9 @@ class TreeStructureMismatch(Rule):
         for op in program.calling(*OPTIMIZER_STEPS, *APPLIES):
             yield from _optimised(op, flow)
         for op in program.calling("jax.tree.unflatten"):
-            yield from _rebuilt(op, flow)
+            yield from _in_order(op, flow) or _rebuilt(op, flow)
+        for op in program.named("tree.paired"):
+            yield from _in_order(op, flow)
         for op in program.calling(*BLENDS):
             if len(trees := _trees(op)) > 1:
                 yield from _paired(op, trees[0], trees[1], flow)
@@ -203,6 +222,35 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
             yield _differ(op, other)
         elif one_structure(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):
             yield proved(op.span, "both trees belong to the same parameters")
+
+
+def _in_order(op: Op, flow: Flow) -> list[Obligation]:
+    """Compare the orders in which sequences stand that are put together item by item."""
+    found = []
+    for context in contexts(flow, op):
+        known = [one for given in op.orders or () if (one := order_of(flow, given, context)) is not None]
+        for one, other in combinations(known, 2):
+            if set(one.keys) != set(other.keys):
+                continue
+            if one.keys == other.keys:
+                found.append(proved(op.span, "what is put together stands in one order"))
+            else:
+                steps = [Step(each.span, f"this has {each.words}") for each in (one, other) if each.span.line]
+                apart = next(pair for pair in zip(one.keys, other.keys, strict=True) if pair[0] != pair[1])
+                found.append(_disordered(op, apart, one, other, steps))
+    return found
+
+
+def _disordered(op: Op, apart: tuple[str, str], one: Order, other: Order, steps: list[Step]) -> Obligation:
+    return Obligation(
+        op.span,
+        message=f"items are paired by position, and `{apart[0]}` meets `{apart[1]}`",
+        current=f"one has {one.words}, the other {other.words}",
+        raises=Raises.NOTHING,
+        expected="both stand in one order",
+        steps=tuple(steps),
+        suggestion="map over both with `jax.tree.map`, or take both apart with `jax.tree.leaves`",
+    )
 
 
 def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -172,7 +172,7 @@ def _constructed(it: Interpreter, cls: ClassValue, given: Arguments, span: Span)
     init = constructor(cls)
     if isinstance(init, FunctionValue):
         made = it.heap.new(ObjectBox(cls, {}, made=span))
-        it.call(BoundMethod(init, made), given, span)
+        _set_up(it, init, made, given, span)
         trees.note_static(it, cls, made, span)
         return made
     unknown_rest = given.star is not None or given.stars is not None
@@ -188,6 +188,13 @@ def _constructed(it: Interpreter, cls: ClassValue, given: Arguments, span: Span)
     attrs = {"callee": cls.name, "reason": f"how {cls.name} is constructed is not known"}
     value = it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result
     return Leaf(value) if cls.kind == "enum" else it.heap.new(ObjectBox(cls, {}, value))
+
+
+def _set_up(it: Interpreter, function: FunctionValue, made: Ref, given: Arguments, span: Span) -> None:
+    """Run a function that gives a new object its fields."""
+    it.unfinished.append(made)
+    it.call(BoundMethod(function, made), given, span)
+    it.unfinished.pop()
 
 
 def _is_bare(cls: ClassValue) -> bool:
@@ -210,7 +217,7 @@ def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, spa
     made = it.heap.new(ObjectBox(cls, attrs, made=span))
     post = find_in_class(cls, "__attrs_post_init__" if renames_fields(cls) else "__post_init__")
     if isinstance(post, FunctionValue):
-        it.call(BoundMethod(post, made), Arguments(), span)
+        _set_up(it, post, made, Arguments(), span)
     trees.note_static(it, cls, made, span)
     return made
 

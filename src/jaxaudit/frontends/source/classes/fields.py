@@ -39,7 +39,7 @@ def _static(cls: ClassValue) -> Mapping[str, Span]:
         if current.node is not None:
             path = current.frame.module.path
             found.update((name, span_of(node, path)) for name, node in _fixed(current))
-    taken = _flattening(cls)
+    taken = flattening_of(cls)
     if taken is not None:
         owner, flattening = taken
         path = owner.frame.module.path
@@ -58,7 +58,7 @@ def _fixed(cls: ClassValue) -> tuple[tuple[str, ast.stmt], ...]:
     """Return the fields that a class itself declares to be structure, also by a name of its own for such fields."""
     if cls.node is None:
         return ()
-    return (*_declared(cls.node), *((name, node) for name, node in _annotated(cls.node) if _by_own_name(cls, node)))
+    return (*_declared(cls.node), *((name, node) for name, node in annotated(cls.node) if _by_own_name(cls, node)))
 
 
 def _by_own_name(cls: ClassValue, field: ast.AnnAssign) -> bool:
@@ -76,14 +76,14 @@ def _by_own_name(cls: ClassValue, field: ast.AnnAssign) -> bool:
 def _other(cls: ClassValue, name: str) -> str:
     if _NEVER_LEAVES in cls.decorators:
         return "structure"
-    found = _flattening(cls)
+    found = flattening_of(cls)
     if found is not None:
         return found[1].role(name)
     return "data" if registers_all_fields(cls) else ""
 
 
 @lru_cache(maxsize=1024)
-def _flattening(cls: ClassValue) -> tuple[ClassValue, Flattening] | None:
+def flattening_of(cls: ClassValue) -> tuple[ClassValue, Flattening] | None:
     """Return how a class says that it is taken apart, with the class that says so."""
     for current in ancestry(cls):
         if current.node is None:
@@ -198,15 +198,19 @@ def _listed(node: ast.ClassDef, tree: ast.Module) -> Flattening | None:
             continue
         data, meta = _fields_of(call, "data_fields", 1), _fields_of(call, "meta_fields", 2)
         if data is not None and meta is not None:
-            return Flattening(Part(data), Part(meta))
+            return Flattening(Part(data), Part(meta), _option(call, "data_fields", 1))
         if meta is not None or (len(call.args) == 1 and not call.keywords):
             return Flattening(Part(others=frozenset(meta or ())), Part(meta or {}))
     return None
 
 
-def _fields_of(call: ast.Call, name: str, position: int) -> Mapping[str, ast.expr] | None:
+def _option(call: ast.Call, name: str, position: int) -> ast.expr | None:
     words = [word.value for word in call.keywords if word.arg == name]
-    given = words[0] if words else call.args[position] if position < len(call.args) else None
+    return words[0] if words else call.args[position] if position < len(call.args) else None
+
+
+def _fields_of(call: ast.Call, name: str, position: int) -> Mapping[str, ast.expr] | None:
+    given = _option(call, name, position)
     if not isinstance(given, ast.List | ast.Tuple):
         return None
     items = [one for one in given.elts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
@@ -215,11 +219,12 @@ def _fields_of(call: ast.Call, name: str, position: int) -> Mapping[str, ast.exp
 
 @lru_cache(maxsize=4096)
 def _declared(node: ast.ClassDef) -> tuple[tuple[str, ast.stmt], ...]:
-    return tuple((name, one) for name, one in _annotated(node) if _says_static(one))
+    return tuple((name, one) for name, one in annotated(node) if _says_static(one))
 
 
 @lru_cache(maxsize=4096)
-def _annotated(node: ast.ClassDef) -> tuple[tuple[str, ast.AnnAssign], ...]:
+def annotated(node: ast.ClassDef) -> tuple[tuple[str, ast.AnnAssign], ...]:
+    """Return the fields that a class declares, each with its declaration."""
     fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
     return tuple((one.target.id, one) for one in fields if isinstance(one.target, ast.Name))
 

@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.constructors import asked_values, changed_fields
-from jaxaudit.frontends.source.classes.fields import own_flattening, rebuild_function, registrations
+from jaxaudit.frontends.source.classes.fields import (
+    annotated,
+    flattening_of,
+    own_flattening,
+    rebuild_function,
+    registrations,
+    role,
+)
 from jaxaudit.frontends.source.classes.flattening import Flattening
 from jaxaudit.frontends.source.classes.registration import last_name
 from jaxaudit.frontends.source.classes.unflattening import CHILDREN, Rebuilt, read_unflatten
 from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
 from jaxaudit.frontends.source.values.callables import ClassValue
+from jaxaudit.spans import Span, span_of
 
 _LABELS = frozenset(("__init__", "__repr__", "__str__"))
 _PLAIN_BASES = frozenset("object ABC Generic Protocol".split())
@@ -67,6 +75,21 @@ def round_trip(cls: ClassValue) -> RoundTrip | None:
     if rebuilt.call is None:
         return _bare(node, rebuilt, flattening, where)
     return _constructed(cls, rebuilt, rebuilt.call, flattening, where)
+
+
+@lru_cache(maxsize=1024)
+def left_out(cls: ClassValue, name: str) -> tuple[Span, ...] | None:
+    """Return what says how a class is taken apart, where that leaves a field out which is read, and its declaration."""
+    found = flattening_of(cls)
+    if found is None or role(cls, name) or name not in _read(cls.frame.module.tree):
+        return None
+    owner, flattening = found
+    where, parts = flattening.where, (flattening.children, flattening.structure)
+    if where is None or not all(part.known for part in parts):
+        return None
+    declared = [one for node in (cls.node, owner.node) if node is not None for one in annotated(node) if one[0] == name]
+    path = owner.frame.module.path
+    return (span_of(where, path), *(span_of(node, path) for _, node in declared[:1]))
 
 
 def _never_rebuilds(cls: ClassValue, function: ast.FunctionDef) -> RoundTrip | None:

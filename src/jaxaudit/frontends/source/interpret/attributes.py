@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
+from jaxaudit.frontends.source.classes.round_trips import left_out
 from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes.axis_names import declare_field
@@ -25,7 +26,7 @@ from jaxaudit.frontends.source.values.callables import (
 )
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, named
-from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.frontends.source.values.structure import argument, leaves, materialise
 from jaxaudit.frontends.source.values.type_tests import has_attribute
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import ARRAYS
@@ -293,6 +294,10 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
             attrs["stored_object"] = value.id
         it.heap[base] = replace(box, attrs={**box.attrs, name: value})
         it.stores.store(box.cls, {name: value})
+        if base not in it.unfinished and (lost := left_out(box.cls, name)) is not None:
+            attrs["lost"] = (box.cls.name, *lost)
+            crossing = [one for key, one in box.attrs.items() if role(box.cls, key)]
+            attrs["values"] = tuple(leaf for one in crossing for leaf in leaves(it, one))
         arguments = {"value": argument(it, value, span)}
     else:
         if isinstance(base, Record):

@@ -108,6 +108,8 @@ class Interpreter:
         """The same for the flags that a program defines."""
         self.makers: dict[int, FunctionValue | None] = {}
         """The function that made an object, None for a module's top level."""
+        self.unfinished: list[Abstract] = []
+        """The objects whose constructors are open."""
         self.taken: set[ast.stmt] = set()
         """The first statements of the sides of conditions that were interpreted."""
         self.set_up: set[int] = set()

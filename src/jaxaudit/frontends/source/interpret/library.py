@@ -19,6 +19,7 @@ from jaxaudit.frontends.source.interpret import (
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
+from jaxaudit.frontends.source.notes.orders import orders
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.heap import ListBox
@@ -95,6 +96,7 @@ def emit_row(
             attrs["count"] = box.count
     if row.op == "tree.other" or row.trees:
         attrs["border"] = _border(it, row, given)
+        attrs["orders"] = orders(it, given.positional)
     elif row.op in _TAKES_ARRAYS and given.positional and _is_iterator(first := given.positional[0]):
         attrs["first"] = kind_of_argument(it, first)
     return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
@@ -193,6 +195,9 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     if made is not None:
         return made
     row = lookup(qualified)
+    if row is not None and (plain := canonical(qualified)) != f"{canonical(cls)}.{name}":
+        # Another spelling of a function that takes the object first: `treedef.unflatten(leaves)`.
+        return emit_row(it, row, plain, given.prepended(receiver), span)
     if row is None and (run := applied.run_layer(it, receiver, name, given, span)) is not None:
         return run
     if row is None:

@@ -10,6 +10,7 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.notes.orders import keys_of
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute
@@ -34,7 +35,7 @@ def list_(it: Interpreter, node: ast.List | ast.Set) -> Abstract:
     """Return a list or a set."""
     items = _items(it, node)
     kind = "set" if isinstance(node, ast.Set) else "list"
-    return items if isinstance(items, Leaf) else it.heap.new(ListBox(tuple(items), kind))
+    return items if isinstance(items, Leaf) else it.heap.new(ListBox(tuple(items), kind, made=it.span(node)))
 
 
 def _items(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> list[Abstract] | Leaf:
@@ -92,12 +93,13 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
     first = node.generators[0]
     iterable = it.evaluate(first.iter)
     turns = _turns(it, node, iterable) if unrolled.differ(it, iterable) else []
+    keys = keys_of(it, iterable) if len(node.generators) == 1 and not first.ifs else ()
     if turns:
-        return it.heap.new(ListBox(tuple(_each(it, first, turns, lambda: it.evaluate(node.elt)))))
+        return it.heap.new(ListBox(tuple(_each(it, first, turns, lambda: it.evaluate(node.elt))), keys=keys))
     item, results = _run(it, node, node.generators, [node.elt], iterable)
     outside = iter(results)
     lazy = isinstance(node, ast.GeneratorExp)
-    return Sequence(rebuild(item[0], lambda leaf: leaf.at(next(outside)), it), lazy)
+    return Sequence(rebuild(item[0], lambda leaf: leaf.at(next(outside)), it), lazy, keys=keys)
 
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:

@@ -188,7 +188,7 @@ def _dict_method(it: Interpreter, ref: Ref, box: DictBox, name: str, given: Argu
         if parts := options(it, (*box.entries.values(), missing)):
             return Leaf(subscripts.item(it, ref, given.positional[0], span).value, options=parts)
     if box.rest is None and name in ("items", "values", "keys"):
-        return _view(box, name)
+        return _view(box, name, span)
     if name == "copy":
         return it.heap.new(box)
     if name == "pop" and given.positional and isinstance(key := given.positional[0], Const):
@@ -205,12 +205,13 @@ def _dict_method(it: Interpreter, ref: Ref, box: DictBox, name: str, given: Argu
     return _unknown(it, ref, name, given, span) if name in _READS_DICT else _spoil(it, ref, name, given, span)
 
 
-def _view(box: DictBox, name: str) -> Abstract:
+def _view(box: DictBox, name: str, span: Span) -> Abstract:
+    keys = tuple(box.entries)
     if name == "values":
-        return TupleValue(tuple(box.entries.values()))
+        return TupleValue(tuple(box.entries.values()), span, keys)
     if name == "keys":
-        return TupleValue(tuple(Const(key) for key in box.entries))
-    return TupleValue(tuple(TupleValue((Const(key), value)) for key, value in box.entries.items()))
+        return TupleValue(tuple(Const(key) for key in box.entries), span, keys)
+    return TupleValue(tuple(TupleValue((Const(key), value)) for key, value in box.entries.items()), span, keys)
 
 
 def _dict_update(it: Interpreter, ref: Ref, box: DictBox, given: Arguments, span: Span) -> Abstract:

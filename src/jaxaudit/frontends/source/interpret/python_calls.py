@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import attributes, expressions, unrolled
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.notes.orders import keys_of, note_paired
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -73,6 +74,7 @@ def _range(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 def _zip(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if given.star is not None:
         return None
+    note_paired(it, given.positional, span)
     columns = [known_items(it, part) for part in given.positional]
     if columns and all(column is not None and len(column) <= 16 for column in columns):
         known = [column for column in columns if column is not None]
@@ -90,9 +92,9 @@ def _tuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     value = given.positional[0]
     items = known_items(it, value)
     if items is not None:
-        return TupleValue(items)
+        return TupleValue(items, span, keys_of(it, value))
     if isinstance(value, Sequence):
-        return Sequence(value.item, kind="tuple")
+        return Sequence(value.item, kind="tuple", keys=value.keys)
     return Leaf(_rows(it, value, "tuple", span), TUPLE) if _is_one_value(it, value) else None
 
 
@@ -116,11 +118,11 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     value = given.positional[0]
     items = known_items(it, value)
     if items is not None:
-        return it.heap.new(ListBox(items))
+        return it.heap.new(ListBox(items, made=span, keys=keys_of(it, value)))
     if isinstance(value, Zip):
         return replace(value, listed=True)
     if isinstance(value, Sequence):
-        return Sequence(value.item)
+        return Sequence(value.item, keys=value.keys)
     if isinstance(value, Range):
         return value
     return it.heap.new(OpaqueBox(_rows(it, value, "list", span))) if _is_one_value(it, value) else None

@@ -23,6 +23,10 @@ class ListBox:
     kind: str = "list"
     count: int | None = None
     """The constant that says how many items there are, where one does: `[x] * N`."""
+    made: Span = NOWHERE
+    """Where it is written."""
+    keys: tuple[object, ...] = ()
+    """The keys of the dict whose entries it runs through, in its order."""
 
 
 @entity

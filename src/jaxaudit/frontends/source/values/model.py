@@ -46,6 +46,8 @@ class TupleValue:
     items: tuple[Abstract, ...]
     made: Span = NOWHERE
     """Where it is written."""
+    keys: tuple[object, ...] = ()
+    """The keys of the dict whose entries it runs through, in its order."""
 
 
 @entity
@@ -72,6 +74,8 @@ class Sequence:
     """True for a generator."""
     kind: str = "list"
     """What it is when it is not lazy: `list` or `tuple`."""
+    keys: tuple[object, ...] = ()
+    """The keys of the dict whose entries it runs through, in its order."""
 
 
 @record

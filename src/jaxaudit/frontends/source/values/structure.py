@@ -104,7 +104,7 @@ def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = 
             return leaf(it.load_attribute(value, NOWHERE))
         case TupleValue():
             parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
-            return TupleValue(parts, value.made)
+            return TupleValue(parts, value.made, value.keys)
         case Record():
             parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
             return Record(value.cls, parts, value.made)
@@ -133,7 +133,8 @@ def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: b
 
     match box:
         case ListBox(items=items, kind=kind):
-            return ListBox(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in items]), kind)
+            parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in items])
+            return ListBox(parts, kind, made=box.made, keys=box.keys)
         case DictBox(entries=entries, rest=rest):
             inside = {key: rebuild(item, leaf, it, numbers=numbers, data=data) for key, item in entries.items()}
             return DictBox(inside, None if rest is None else whole(rest), box.made)

@@ -75,8 +75,8 @@ def _inner(it: Interpreter, items: Iterable[Abstract], depth: int) -> tuple[Tree
 
 def _box(it: Interpreter, ref: Ref, depth: int) -> Tree:
     match it.heap[ref]:
-        case ListBox(items=items, kind="list"):
-            return Tree("list", children=_inner(it, items, depth))
+        case ListBox(items=items, kind="list", made=made):
+            return Tree("list", children=_inner(it, items, depth), made=made)
         case DictBox(entries=entries, rest=None, made=made):
             return Tree("dict", keys=tuple(map(str, entries)), children=_inner(it, entries.values(), depth), made=made)
         case ObjectBox() as box:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
-from jaxaudit.analyses.lineage.origins import Context
-from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton
+from jaxaudit.analyses.lineage.origins import Context, origin
+from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton, structure_read
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
@@ -77,6 +78,34 @@ def _taken_apart(flow: Flow, leaves: Value) -> Op | None:
         call = flow.maker(base) if isinstance(base, Value) and first else None
         return call if call is not None and call.qualified == "jax.tree.flatten" else None
     return made if made is not None and made.qualified == "jax.tree.leaves" else None
+
+
+class Order(NamedTuple):
+    """The keys that the items of a sequence belong to, in its order."""
+
+    keys: tuple[str, ...]
+    words: str
+    span: Span
+
+
+def order_of(flow: Flow, given: tuple[tuple[object, ...], Value | None, Span], context: Context) -> Order | None:
+    """Return in which order the items of a sequence stand: that of a dict, or of the leaves of a tree."""
+    keys, value, made = given
+    if keys:
+        return Order(tuple(map(str, keys)), "the order in which the dict is written", made)
+    found = None if value is None else origin(flow, value, context).value
+    if found is None:
+        return None
+    listed = [structure_read(flow, found) or _taken_apart(flow, found), *listed_from(flow, found)]
+    op = next((one for one in listed if one is not None), None)
+    tree = op.border.trees[0] if op is not None and op.border is not None and op.border.trees else None
+    if op is None or tree is None or not tree.keys or any(child.kind in CONTAINERS for child in tree.children):
+        return None
+    # Keys that are numbers would have to be sorted as such.
+    is_sorted = tree.kind == "dict" and not any(key.lstrip("-").isdigit() for key in tree.keys)
+    words = "the order of sorted keys" if is_sorted else f"the order of the fields of {describe(tree)}"
+    keeps = is_sorted or tree.kind == "namedtuple"
+    return Order(tuple(sorted(tree.keys) if is_sorted else tree.keys), words, op.span) if keeps else None
 
 
 def joins_single(op: Op) -> bool:
