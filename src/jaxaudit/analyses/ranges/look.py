@@ -127,6 +127,8 @@ class Look:
     def asked_dtype(self) -> str | None:
         """Return the dtype that an argument asks for."""
         asked = self.raw("dtype", "new_dtype")
+        if isinstance(asked, Value):
+            return self.known.dtype(asked)
         return asked if isinstance(asked, str) and "." not in asked and asked.isalnum() else named_dtype(asked)
 
     def maker(self, argument: Argument) -> Op | None:

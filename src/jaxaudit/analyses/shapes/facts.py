@@ -204,6 +204,8 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
         return sequence(tuple(join(a, b) for a, b in zip(first.items, second.items, strict=True)))
     if first.parts is not None and second.parts is not None and len(first.parts) == len(second.parts):
         return ShapeFact(parts=tuple(join(a, b) for a, b in zip(first.parts, second.parts, strict=True)))
+    if first.placing is not None and second.placing is not None and first.dims is None and second.dims is None:
+        return ShapeFact(placing=_one_place(first.placing, second.placing))
     alike = first.dtype == second.dtype and first.weak == second.weak
     dtype, weak = (first.dtype, first.weak) if alike else (None, False)
     if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
@@ -216,6 +218,13 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
         number = either(first.number, second.number)
     dims = tuple(either(a, b) for a, b in zip(first.dims, second.dims, strict=True))
     return ShapeFact(dims, dtype, weak, number)
+
+
+def _one_place(first: Placing, second: Placing) -> Placing:
+    """Return what two meshes, specs or shardings have in common."""
+    axes = first.axes if first.axes == second.axes else None
+    spec = first.spec if first.spec == second.spec else None
+    return Placing(axes, first.explicit and second.explicit, spec)
 
 
 def named(fact: ShapeFact, value: Value) -> ShapeFact:
@@ -246,7 +255,9 @@ def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
     if fact.items is not None:
         items = (_named(item, f"{name}[{i}]", tag, born) for i, item in enumerate(fact.items))
         return replace(fact, items=tuple(items))
-    return ShapeFact(symbol=f"{name}{tag}", born=born, outline=fact.outline, stack=fact.stack)
+    return ShapeFact(
+        None, fact.dtype, fact.weak, symbol=f"{name}{tag}", born=born, outline=fact.outline, stack=fact.stack
+    )
 
 
 def _own(dim: Dim, text: str, kind: str, born: int) -> Dim:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
 from jaxaudit.analyses.labels import made_by
-from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
+from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, as_number, outline_of
 from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
 from jaxaudit.analyses.shapes.mapped import marked
@@ -19,7 +19,7 @@ def _filled(look: Look) -> ShapeFact:
 
 
 def _dtype(look: Look, default: str | None) -> str | None:
-    return named_dtype(look.raw("dtype")) if look.raw("dtype") is not None else default
+    return look.dtype("dtype") if look.raw("dtype") is not None else default
 
 
 def _full(look: Look) -> ShapeFact:
@@ -90,11 +90,11 @@ def _eye(look: Look) -> ShapeFact:
 
 def _iota(look: Look) -> ShapeFact:
     size = as_number(look.fact("size"))
-    return array((UNKNOWN if size is None else size,), named_dtype(look.raw("dtype")))
+    return array((UNKNOWN if size is None else size,), look.dtype("dtype"))
 
 
 def _sized(look: Look) -> ShapeFact:
-    return array(shape_of(look.fact("shape")), named_dtype(look.raw("dtype")))
+    return array(shape_of(look.fact("shape")), look.dtype("dtype"))
 
 
 _CREATE: Mapping[str, Single] = {

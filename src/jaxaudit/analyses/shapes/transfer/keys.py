@@ -8,7 +8,6 @@ from functools import partial
 from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.broadcast import broadcast
-from jaxaudit.analyses.shapes.dtypes import named_dtype
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, shape_of
 from jaxaudit.analyses.shapes.mapped import without_axis
@@ -43,7 +42,7 @@ def _drawn(look: Look, shape: str, *parameters: str, dtype: str | None) -> Shape
     """Return a draw of the shape asked for, else of that which the parameters have together."""
     given = [look.raw(name) for name in parameters]
     shapes = [array_dims(look.of(value)) for value in given if value is not None]
-    dtype = dtype if look.raw("dtype") is None else named_dtype(look.raw("dtype"))
+    dtype = dtype if look.raw("dtype") is None else look.dtype("dtype")
     if look.raw(shape) is None:
         return array(broadcast(shapes)[0], dtype)
     asked = shape_of(look.fact(shape))

@@ -210,7 +210,7 @@ def _called(look: Look, function: str, arguments: str) -> ShapeFact:
         or not given
     ):
         return NOTHING
-    return array(shape_of(look.of(given[0])), "float32" if len(given) == 1 else named_dtype(given[1]))
+    return array(shape_of(look.of(given[0])), "float32" if len(given) == 1 else look.named_dtype(given[1]))
 
 
 FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {

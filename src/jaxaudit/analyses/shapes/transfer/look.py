@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from jaxaudit.analyses.shapes.dtypes import named_dtype
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.result import Fit
@@ -51,6 +52,17 @@ class Look:
     def of(self, argument: Argument) -> ShapeFact:
         """Return the fact of any argument."""
         return NOTHING if argument is None else literal(argument, self.read)
+
+    def dtype(self, *names: str) -> str | None:
+        """Return the dtype that an argument names, or that of the array which it was read from."""
+        return self.named_dtype(self.raw(*names))
+
+    def named_dtype(self, given: Argument) -> str | None:
+        """Return the dtype that any argument names."""
+        if not isinstance(given, Value):
+            return named_dtype(given)
+        fact = self.read(given)
+        return fact.dtype if fact.dims is None else None
 
     def first(self) -> ShapeFact:
         """Return the fact of the first argument, or of the first operand where arguments have no names."""

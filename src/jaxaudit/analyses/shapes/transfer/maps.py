@@ -213,10 +213,10 @@ def _convert(look: Look) -> ShapeFact:
     if look.function == "copy":
         return base
     if look.function == "astype":
-        return array(base.dims, named_dtype(given), outline=outline_of(base))
+        return array(base.dims, look.named_dtype(given), outline=outline_of(base))
     if look.function in REINTERPRETED or look.function == "from_dlpack":
         return NOTHING
-    return array(base.dims, named_dtype(look.function) or named_dtype(given), outline=outline_of(base))
+    return array(base.dims, named_dtype(look.function) or look.named_dtype(given), outline=outline_of(base))
 
 
 def _same_object(look: Look) -> ShapeFact:

@@ -191,6 +191,8 @@ def _shape(look: Look) -> ShapeFact:
         return NOTHING if dims is None else integer(constant(len(dims)))
     if function == "size":
         return _size(look, base)
+    if function == "dtype":
+        return array(None, base.dtype)
     return _length(base) if function == "len" else NOTHING
 
 

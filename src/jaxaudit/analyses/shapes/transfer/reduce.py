@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN
 from jaxaudit.analyses.labels import made_by
-from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, summed
+from jaxaudit.analyses.shapes.dtypes import inexact, summed
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_dims, array_like, axes_in
 from jaxaudit.analyses.shapes.mapped import marked, place_of
@@ -60,7 +60,7 @@ def _reduce(look: Look) -> ShapeFact:
     base = array_like(look.first())
     given = look.has("axis", "axes") and look.raw("axis", "axes") is not None
     dims = reduced(look, base, look.raw("axis", "axes"), given=given, keep=look.raw("keepdims"))
-    return array(dims, named_dtype(look.raw("dtype")) if look.has("dtype") else _dtype(look.function, base))
+    return array(dims, look.dtype("dtype") if look.has("dtype") else _dtype(look.function, base))
 
 
 def _dtype(function: str, base: ShapeFact) -> str | None:
