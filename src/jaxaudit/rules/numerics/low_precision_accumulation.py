@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from math import inf
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage.elements import maker_of_elements
+from jaxaudit.analyses.lineage.elements import elements_of, maker_of_elements
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.ranges import Ranges
-from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.ranges import Range, Ranges
+from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO, SMALL
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import COUNTING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Rule, Severity, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 
 _LOW = frozenset({"bfloat16", "float16"})
+_LARGEST = {dtype: int(high) for dtype, (_, high) in SMALL.items()}
 
 
 class LowPrecisionAccumulation(Rule):
@@ -68,6 +70,16 @@ class LowPrecisionAccumulation(Rule):
         return count + 1, None
 
     count, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), None, length=1000)  #!
+
+    ## counts of a mask, few turns
+    def step(totals, mask):
+        return {"n": totals["n"] + mask.sum().astype(totals["n"].dtype)}, None
+
+    masks = jax.random.uniform(jax.random.key(0), (100, 8, 32)) < 0.5
+    totals, _ = jax.lax.scan(step, {"n": jnp.zeros((), jnp.bfloat16)}, masks)  #!
+
+    ## a sum of small integers
+    total, _ = jax.lax.scan(lambda c, x: (c + x, None), jnp.zeros((), jnp.int8), jnp.ones(500, jnp.int8))  #!
 
     ## a long sum in half precision
     def step(total, x):
@@ -129,17 +141,23 @@ def _running(op: Op, ranges: Ranges) -> Iterator[Obligation]:
 
 def _carries(loop: Loop, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     turns, results = _turns(loop, ranges), loop.body.results
-    for param, _, position in loop.carried:
+    for param, start, position in loop.carried:
         dtype = ranges.known.dtype(param) or ""
-        limit = PRECISE_UP_TO.get(dtype)
-        step = _added(param, results[position], flow) if position < len(results) else None
-        if limit is None or step is None or turns is None or turns <= limit:
+        limit = PRECISE_UP_TO.get(dtype) or _LARGEST.get(dtype)
+        sums = _added(param, results[position], flow) if position < len(results) else None
+        if limit is None or sums is None or turns is None:
             continue
-        size = ranges.look(loop.op).of(step).constant
-        if size is not None and size != 0 and size == int(size):
-            yield _stops(loop.op, dtype, limit)
-        elif dtype in _LOW:
-            yield _coarse(loop.op, dtype, turns)
+        adding, step = sums
+        known = ranges.look(loop.op).of(step)
+        made = origin(flow, start, {}).op
+        steps = [] if made is None else [Step(made.span, f"it starts here, in `{dtype}`")]
+        steps.append(Step(adding.span, "each turn adds to it here"))
+        # What float32 loses of a large count is small next to it, unless the count is made of small steps.
+        counts = known.integer and known.finite and known.low * known.high >= 0
+        if counts and (dtype != "float32" or known.constant) and limit < turns * max(known.high, -known.low) < inf:
+            yield _stops(loop.op, dtype, limit, turns, known, steps)
+        elif dtype in _LOW and turns > limit:
+            yield _coarse(loop.op, dtype, turns, steps)
 
 
 def _turns(loop: Loop, ranges: Ranges) -> int | None:
@@ -150,31 +168,44 @@ def _turns(loop: Loop, ranges: Ranges) -> int | None:
     return next((size[0] for size in sizes if size), None)
 
 
-def _added(param: Value, result: Value, flow: Flow) -> Argument:
-    """Return what each turn adds to a carry; None where it does something else."""
-    maker = maker_of_elements(flow, result)
+def _added(param: Value, result: Value, flow: Flow) -> tuple[Op, Argument] | None:
+    """Return what each turn adds to a carry, and where; None where it does something else."""
+
+    def source(value: Argument) -> Value | None:
+        return elements_of(flow, origin(flow, value, {}, in_turn=True).value) if isinstance(value, Value) else None
+
+    found = source(result)
+    maker = None if found is None else flow.maker(found)
     if maker is None or maker.name != "array.map" or maker.function != "add":
         return None
     x, y, *_ = (*maker.arguments.values(), None, None)
-    return y if x is param else x if y is param else None
+    step = y if source(x) is param else x if source(y) is param else None
+    return None if step is None else (maker, step)
 
 
-def _stops(op: Op, dtype: str, limit: int) -> Obligation:
+def _stops(op: Op, dtype: str, limit: int, turns: int, added: Range, steps: list[Step]) -> Obligation:
+    one = added.constant == 1
+    each = "" if one else f", and up to {int(max(added.high, -added.low)):,} are added in each of {turns:,} turns"
+    wraps = dtype in _LARGEST
+    end = f"wraps above {limit:,}" if wraps else f"stops at {limit:,}: {limit:,} + 1 is {limit:,} there"
+    rounds = "from then on adding changes nothing" if one else "from then on what is added is rounded"
     return Obligation(
         op.span,
-        message=f"a counter in `{dtype}` stops at {limit:,}: {limit:,} + 1 is {limit:,} there",
-        current="from then on adding changes nothing",
+        message=f"a counter in `{dtype}` {end}{each}",
+        current="it starts again from the smallest number of its type" if wraps else rounds,
         expected="a counter that counts every turn",
+        steps=tuple(steps),
         suggestion="count in `int32`",
     )
 
 
-def _coarse(op: Op, dtype: str, turns: int) -> Obligation:
+def _coarse(op: Op, dtype: str, turns: int, steps: list[Step]) -> Obligation:
     return Obligation(
         op.span,
         severity=Severity.WARNING,
         message=f"{turns:,} turns add up in a `{dtype}` carry, which is exact up to {PRECISE_UP_TO[dtype]:,}",
         current="once the sum is large, small terms are lost in it",
         expected="a sum in `float32`",
+        steps=tuple(steps),
         suggestion="carry the sum in `float32` and convert it at the end",
     )

@@ -1,0 +1,196 @@
+"""The rule `fraction-cut-off`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.elements import elements_of
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import depends, operands_of, walk
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.analyses.ranges.dtypes import is_integer
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import ROUNDINGS
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import CARRYING
+from jaxaudit.rules.base import Obligation, Rule, Step, named, proved
+
+_WRITES = frozenset("set add subtract min max".split())
+
+
+class FractionCutOff(Rule):
+    """What a loop carries has a fraction, and is cut off to whole numbers in each turn.
+
+    ## What it does
+    Looks at loops whose carry is of integers and whose body computes its successor in floating point. The successor is
+    converted to the dtype of the carry, so that the carry keeps its type. Looks at what is written into arrays of
+    integers by `.at[].set` and its like too.
+
+    ## Why is this bad?
+    The conversion drops the fraction, in each turn again: a count that decays by a tenth loses up to one more each
+    time, and small ones vanish. The dtype was never meant: the loop is started with zeros like some counts.
+
+    ## Example
+        def day(score, clicks):
+            return (0.9 * score + clicks).astype(score.dtype), None
+
+
+        jax.lax.scan(day, jnp.zeros_like(clicks[0]), clicks)
+
+    ## Use instead
+        def day(score, clicks):
+            return 0.9 * score + clicks, None
+
+
+        jax.lax.scan(day, jnp.zeros(clicks.shape[1:]), clicks)
+
+    ## When it cannot tell
+    When a dtype is not known. A dtype that is written down (`astype(jnp.int32)`) and a rounding say what is meant.
+    """
+
+    summary = "A fraction is cut off: what is carried or written to is of integers."
+    needs = (Ranges,)
+
+    valid = """
+    ## carried as a float
+    clicks = jnp.ones((14, 30), jnp.int32)
+
+    def day(score, today):
+        return (0.9 * score + today).astype(score.dtype), None
+
+    latest, _ = jax.lax.scan(day, jnp.zeros(30), clicks)
+
+    ## rounded on purpose, and whole numbers anyway
+    def half(count, today):
+        return jnp.floor(0.5 * count + today).astype(count.dtype), None
+
+    def doubled(count, today):
+        return (2.0 * count + today).astype(count.dtype), None
+
+    half, _ = jax.lax.scan(half, jnp.zeros(30, jnp.int32), clicks)
+    twice, _ = jax.lax.scan(doubled, jnp.zeros(30, jnp.int32), clicks)
+    marked = jnp.zeros(6, jnp.int32).at[2].add(1.0)
+    """
+    invalid = """
+    ## zeros like the counts
+    clicks = jnp.ones((14, 30), jnp.int32)
+
+    def day(score, today):
+        return (0.9 * score + today).astype(score.dtype), None  #!
+
+    latest, _ = jax.lax.scan(day, jnp.zeros_like(clicks[0]), clicks)
+
+    ## an average that is kept in integers
+    def body(i, state):
+        mean, counts = state
+        new = mean + 0.1 * (counts[i] - mean)
+        return jax.lax.convert_element_type(new, mean.dtype), counts  #!
+
+    mean, _ = jax.lax.fori_loop(0, 10, body, (jnp.zeros((), jnp.int32), jnp.arange(10)))
+
+    ## written into integers
+    def visit(visits, at):
+        return visits.at[at].set(0.9 * visits[at] + 1.0), None  #!
+
+    visits, _ = jax.lax.scan(visit, jnp.zeros(6, jnp.int32), jnp.arange(4))
+
+    ## leaf by leaf
+    def step(state, x):
+        new = {"mean": 0.99 * state["mean"] + x, "n": state["n"] + 1}
+        return jax.tree.map(lambda new, old: new.astype(old.dtype), new, state), None  #!
+
+    start = {"mean": jnp.zeros(5, jnp.int32), "n": jnp.zeros((), jnp.int32)}
+    stats, _ = jax.lax.scan(step, start, jnp.ones((10, 5), jnp.int32))
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every carry of integers whose successor is computed in floating point, and every write into integers."""
+        ranges = facts.get(Ranges)
+        for op in program.named("array.scatter"):
+            yield from _written(op, ranges, facts.flow)
+        if program.front_end != "source":
+            # A trace does not show whose dtype was asked for.
+            return
+        for op in program.named(*sorted(CARRYING)):
+            for param, start, position in Loop(op).carried if op.regions else ():
+                results = Loop(op).body.results
+                if position < len(results) and is_integer(ranges.known.dtype(param)):
+                    yield from _judge(param, start, results[position], ranges, facts.flow)
+
+
+def _is_fraction(value: object, ranges: Ranges, flow: Flow) -> bool | None:
+    """Whether a value of a floating type may have a fraction; None where it is of another type."""
+    if not isinstance(value, Value):
+        return not value.is_integer() if isinstance(value, float) else None
+    if not (ranges.known.dtype(value) or "").startswith(("float", "bfloat")):
+        return None
+    return not ranges.of(value).integer and not _is_rounded(value, flow)
+
+
+def _written(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    """Judge what is written into an array of integers: JAX cuts it off."""
+    base, value = op.argument("base"), op.argument("value", "values")
+    integers = isinstance(base, Value) and is_integer(ranges.known.dtype(base)) and op.function in _WRITES
+    cut = _is_fraction(value, ranges, flow) if integers else None
+    if not isinstance(base, Value) or cut is None:
+        return
+    if not cut:
+        yield proved(op.span, f"what is written into {named(base, 'the array')} is whole")
+        return
+    made = origin(flow, base, {}).op
+    yield Obligation(
+        op.span,
+        message=f"{named(base, 'the array')} is of integers, and the fraction of what is written into it is cut off",
+        current=f"what is written is converted to `{ranges.known.dtype(base)}`",
+        expected="an array of floats",
+        steps=() if made is None or made.span == op.span else (Step(made.span, "the integers are made here"),),
+        suggestion="make the array of floats: `jnp.zeros(shape, jnp.float32)`",
+    )
+
+
+def _judge(param: Value, start: Value, result: Value, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    found = origin(flow, result, {}, in_turn=True)
+    op, given = (None, None) if found.op is None else _converted(found.op, found.value, flow)
+    cut = None if given is None or not depends(flow, given, (param,)) else _is_fraction(given, ranges, flow)
+    if op is None or given is None or cut is None:
+        return
+    if not cut:
+        yield proved(op.span, f"what is converted to the dtype of {named(param, 'the carry')} is whole")
+        return
+    made = origin(flow, start, {}).op
+    yield Obligation(
+        op.span,
+        message=f"{named(param, 'the carry')} is of integers, and its fraction is cut off in each turn",
+        current=f"`{ranges.known.dtype(given)}` is converted to `{ranges.known.dtype(param)}`, the dtype of the start",
+        expected="what is computed in floating point is carried so",
+        steps=() if made is None else (Step(made.span, "the loop is started with these integers"),),
+        suggestion="start the loop with floats: `jnp.zeros(x.shape, jnp.float32)`",
+    )
+
+
+def _converted(op: Op, value: Value, flow: Flow) -> tuple[Op | None, Value | None]:
+    """Return the op that converts to the dtype of another value, and what it converts, also leaf by leaf."""
+    if op.name == "tree.map":
+        region, inner = op.regions[0], flow.maker(op.regions[0].results[0])
+        _, leaf = (None, None) if inner is None else _converted(inner, region.results[0], flow)
+        whole = flow.maker(op.operands[region.params.index(leaf)]) if leaf in region.params else None
+        at = op.results.index(value) - len(region.results)
+        return op, whole.operands[at] if whole is not None and 0 <= at < len(whole.operands) else None
+    asked = op.argument("dtype", "new_dtype")
+    read = flow.maker(asked) if isinstance(asked, Value) else None
+    given = next(iter(op.arguments.values()), None)
+    converts = op.name == "array.convert" or op.function in ("asarray", "array")
+    fits = converts and read is not None and read.name == "array.shape" and isinstance(given, Value)
+    return (op, given) if fits and isinstance(given, Value) else (None, None)
+
+
+def _is_rounded(value: Value, flow: Flow) -> bool:
+    """Whether a value is rounded before it is converted."""
+
+    def whole(op: Op) -> bool:
+        return op.name == "array.map" and op.function not in ROUNDINGS
+
+    made = walk((elements_of(flow, value),), lambda one: operands_of(flow, one, whole))
+    return any((op := flow.maker(one)) is not None and op.function in ROUNDINGS for one in made)
