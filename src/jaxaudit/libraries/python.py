@@ -14,14 +14,20 @@ _RANDOM = merge(
     rows("secrets", "py.random", "*:"),
     rows("uuid", "py.random", "uuid1 uuid4:"),
     rows("os", "py.random", "urandom: size"),
-    rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform: low high size\npermutation: x"),
+    rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform randint: low high size\npermutation: x"),
     rows("numpy.random", "py.random", "seed: seed\nrand randn: *args"),
     rows("numpy.random", "py.call_library", "default_rng Generator: seed", result="numpy.random.Generator"),
     rows("numpy.random", "py.call_library", "RandomState: seed", result="itself"),
     rows("numpy.random", "py.call_library", "SeedSequence PCG64 Philox MT19937: seed"),
     rows("numpy.random", "py.random", "Generator.* RandomState.*:"),
     rows("numpy.random", "py.random", """
-        Generator.normal RandomState.normal: loc scale size
+        Generator.normal RandomState.normal Generator.laplace RandomState.laplace: loc scale size
+        Generator.lognormal RandomState.lognormal: mean sigma size
+        Generator.exponential RandomState.exponential: scale size
+        Generator.gamma RandomState.gamma: shape scale size
+        Generator.beta RandomState.beta: a b size
+        Generator.poisson RandomState.poisson: lam size
+        Generator.binomial RandomState.binomial: n p size
         Generator.uniform RandomState.uniform Generator.integers RandomState.randint: low high size
         Generator.standard_normal Generator.random RandomState.standard_normal RandomState.random_sample: size
         Generator.choice RandomState.choice: a size replace p axis

@@ -114,10 +114,31 @@ def _numpy(look: Look) -> Sequence[Range]:
         return _unknown(look)
     if name in create.CREATE:
         return [create.CREATE[name](look)]
-    if name in reduce.REDUCE:
-        return [reduce.REDUCE[name](look)]
+    known = reduce.REDUCE.get(name) or reduce.SCAN.get(name)
+    if known is not None:
+        return [known(look)]
     made = map_range(look, name)
     return [by_dtype(look) if made is None else made]
+
+
+_ON_HOST = frozenset("choice beta poisson binomial exponential gamma lognormal".split())
+"""The draws of NumPy that have the range of their kin in `jax.random`."""
+
+
+def _drawn(look: Look) -> Range:
+    """Return the range of what NumPy's generators draw."""
+    name, low, high = look.function, look.raw("low"), look.raw("high")
+    if look.has("*", "**"):
+        return WILD
+    if name in ("random", "random_sample", "rand"):
+        return Range(0.0, 1.0)
+    if name == "uniform":
+        ends = exactly(0.0) if low is None else look.of(low), exactly(1.0) if high is None else look.of(high)
+        return Range(ends[0].low, max(ends[0].low, ends[1].high))
+    if name in ("integers", "randint") and low is not None:
+        first, last = (exactly(0.0), look.of(low)) if high is None else (look.of(low), look.of(high))
+        return Range(first.low, max(first.low, last.high - 1), integer=True)
+    return create.DRAWS[name](look) if name in _ON_HOST else WILD
 
 
 def _collective(look: Look) -> Sequence[Range]:
@@ -150,8 +171,9 @@ TABLE: Mapping[str, Transfer] = {
     "py.call_library": _library,
     "array.shape": single(_shape),
     "array.numpy": _numpy,
+    "py.random": single(_drawn),
     "collective": _collective,
     **dict.fromkeys(
-        "py.unknown py.container py.random py.clock py.call_unknown py.format tree.other tree.leaf".split(), _unknown
+        "py.unknown py.container py.clock py.call_unknown py.format tree.other tree.leaf".split(), _unknown
     ),
 }

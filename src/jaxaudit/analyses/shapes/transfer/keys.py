@@ -99,7 +99,8 @@ FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
 
 _NUMPY = {
     **dict.fromkeys("normal uniform standard_normal random random_sample".split(), "float32"),
-    **dict.fromkeys("integers randint choice".split(), "int32"),
+    **dict.fromkeys("exponential gamma beta lognormal laplace".split(), "float32"),
+    **dict.fromkeys("integers randint choice poisson binomial".split(), "int32"),
 }
 """The generators of NumPy that take a `size`, with what they draw."""
 
