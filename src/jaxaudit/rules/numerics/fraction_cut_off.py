@@ -12,7 +12,7 @@ from jaxaudit.analyses.queries import depends, operands_of, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.ranges.dtypes import is_integer
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import ROUNDINGS
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, ROUNDINGS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved
@@ -181,7 +181,7 @@ def _converted(op: Op, value: Value, flow: Flow) -> tuple[Op | None, Value | Non
     asked = op.argument("dtype", "new_dtype")
     read = flow.maker(asked) if isinstance(asked, Value) else None
     given = next(iter(op.arguments.values()), None)
-    converts = op.name == "array.convert" or op.function in ("asarray", "array")
+    converts = op.name == "array.convert" or op.function in ARRAYS_OF_ITEMS
     fits = converts and read is not None and read.name == "array.shape" and isinstance(given, Value)
     return (op, given) if fits and isinstance(given, Value) else (None, None)
 

@@ -111,6 +111,15 @@ class OutOfBoundsIndex(Rule):
     sample(jax.random.key(0), jnp.ones((MEMBERS, 3)), jnp.ones((ROWS, 3)))
     """
     invalid = """
+    ## rows of a table that stay -1
+    import numpy as np
+
+    def pooled(x, lists):
+        table = np.full((8, 4), -1)
+        for row, found in enumerate(lists):
+            table[row, : len(found)] = found
+        return x[jnp.asarray(table)].sum(axis=1)  #!
+
     ## beyond the end
     def f(x):
         y = jnp.zeros((5, 3))
@@ -234,7 +243,7 @@ class OutOfBoundsIndex(Rule):
             yield from judge_places(op, facts) if op.has("num_classes", "segment_ids") or op.name == "cond" else ()
         for op in program.named("array.select"):
             yield from judge_choices(op, facts)
-        yield from padded_reads(program, facts.flow)
+        yield from padded_reads(program, facts.flow, facts.get(Ranges))
 
 
 def _judge(op: Op, context: Context) -> Iterator[Obligation]:

@@ -19,7 +19,7 @@ from jaxaudit.frontends.source.interpret import (
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
-from jaxaudit.frontends.source.notes.orders import orders
+from jaxaudit.frontends.source.notes.orders import keys_of, orders
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.heap import ListBox
@@ -96,7 +96,8 @@ def emit_row(
             attrs["count"] = box.count
     if row.op == "tree.other" or row.trees:
         attrs["border"] = _border(it, row, given)
-        attrs["orders"] = orders(it, given.positional)
+        if any(keys_of(it, one) for one in given.positional):
+            attrs["orders"] = orders(it, given.positional)
     elif row.op in _TAKES_ARRAYS and given.positional and _is_iterator(first := given.positional[0]):
         attrs["first"] = kind_of_argument(it, first)
     return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from math import prod
 
+from jaxaudit.analyses.lineage.elements import whole_of
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import depends, last, walk
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Argument, Op, Program, Region, Value
-from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, CONJUNCTIONS, DISJUNCTIONS
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Step, named
@@ -44,24 +47,67 @@ _EACH_ELEMENT = ("array.map", "array.convert", "array.normalise")
 _ASKS = tuple(sorted({function for function, _ in _TESTS}))
 
 
-def padded_reads(program: Program, flow: Flow) -> Iterator[Obligation]:
+def padded_reads(program: Program, flow: Flow, ranges: Ranges) -> Iterator[Obligation]:
     """Return every gather whose padding is mixed into a result."""
-    if not any(_tested(op) is not None for op in program.mapping(*_ASKS)):
+    filled = {value for value in _filled(program) if _starts_at_minus_one(flow.maker(value), ranges)}
+    if not filled and not any(_tested(op) is not None for op in program.mapping(*_ASKS)):
         return
     for region in program.regions():
-        yield from _in_region(region, flow)
+        yield from _in_region(region, flow, filled)
 
 
-def _in_region(region: Region, flow: Flow) -> Iterator[Obligation]:
+def _filled(program: Program) -> Iterator[Value]:
+    """Return the arrays that some entries are written into."""
+    bases = (op.argument("base") for op in program.named("py.set_item", "array.scatter"))
+    return (base for base in bases if isinstance(base, Value))
+
+
+def _starts_at_minus_one(op: Op | None, ranges: Ranges) -> bool:
+    """Whether an array is made of -1 alone, before some of its entries are written."""
+    if op is None:
+        return False
+    if "fill_value" in op.arguments:
+        return op.arguments["fill_value"] == -1
+    numbers = [ranges.look(op).of(one).constant for one in op.arguments.values()] if op.name == "array.map" else []
+    known = [one for one in numbers if one is not None]
+    return len(known) == len(numbers) > 0 and {"negative": -known[0], "multiply": prod(known)}.get(op.function) == -1
+
+
+def _in_region(region: Region, flow: Flow, filled: Collection[Value]) -> Iterator[Obligation]:
     tested = {index: op for op in region.ops if op.name == "array.map" and (index := _tested(op)) is not None}
-    for op in region.ops if tested else ():
-        index = op.argument("index", "indices")
-        index = plain_index(index, flow) if isinstance(index, Value) else index
-        if op.name in ("py.item", "array.gather") and isinstance(index, Value) and index in tested and op.results:
-            tests = [result for one in region.ops if _tested(one) is index for result in one.results]
-            mixer = _mixed(op.results[0], tests, flow)
-            if mixer is not None:
-                yield _finding(op, index, tested[index], mixer)
+    for op in region.ops if tested or filled else ():
+        index = op.argument("index", "indices") if op.name in ("py.item", "array.gather") and op.results else None
+        if not isinstance(index, Value):
+            continue
+        index = plain_index(index, flow)
+        says = tested.get(index) or (None if _is_extended(op, flow) else _builder(index, flow, filled))
+        tests = [result for one in region.ops if _tested(one) is index for result in one.results]
+        mixer = None if says is None else _mixed(op.results[0], tests, flow)
+        if says is not None and mixer is not None:
+            yield _finding(op, index, says, mixer)
+
+
+def _is_extended(op: Op, flow: Flow) -> bool:
+    """Whether something was put behind what is read, such as a row of zeros that -1 stands for."""
+    base = next(iter(op.arguments.values()), None)
+    made = flow.maker(whole_of(flow, base)) if isinstance(base, Value) else None
+    return made is not None and (made.name == "array.join" or made.function == "pad")
+
+
+def _builder(index: Value, flow: Flow, filled: Collection[Value]) -> Op | None:
+    """Return what made the -1 that an index is full of, before some of its entries were written."""
+
+    def before(one: Value) -> Value | None:
+        whole = whole_of(flow, one)
+        made = flow.maker(whole)
+        if made is None or whole in filled:
+            return whole if whole is not one else None
+        base = made.argument("base") if made.name == "array.scatter" else made.argument("a", "object")
+        copies = made.name == "array.scatter" or made.function in ARRAYS_OF_ITEMS
+        return base if copies and isinstance(base, Value) else whole if whole is not one else None
+
+    whole = last(index, before) if filled else index
+    return flow.maker(whole) if whole in filled else None
 
 
 def _tested(op: Op) -> Value | None:
