@@ -47,6 +47,7 @@ class DifferenceOfLargeNumbers(Rule):
     age = jnp.asarray(times[1:] - times[:-1])
 
     ## small enough, and integers
+    import numpy as np
     days = jnp.asarray(19_000.0 + np.random.default_rng(0).uniform(0, 365, size=(8,)))
     gaps = days[1:] - days[:-1]
     ids = jnp.asarray(20_000_000 + np.random.default_rng(0).integers(0, 99, size=(8,)))

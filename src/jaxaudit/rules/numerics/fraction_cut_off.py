@@ -121,12 +121,13 @@ class FractionCutOff(Rule):
 
 
 def _is_fraction(value: object, ranges: Ranges, flow: Flow) -> bool | None:
-    """Whether a value of a floating type may have a fraction; None where it is of another type."""
+    """Whether a value of a floating type may have a fraction; None where it is of another type, or rounded somewhere."""
     if not isinstance(value, Value):
         return not value.is_integer() if isinstance(value, float) else None
     if not (ranges.known.dtype(value) or "").startswith(("float", "bfloat")):
         return None
-    return not ranges.of(value).integer and not _is_rounded(value, flow)
+    whole = ranges.of(value).integer
+    return None if not whole and _is_rounded(value, flow) else not whole
 
 
 def _written(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
