@@ -121,7 +121,7 @@ class FractionCutOff(Rule):
 
 
 def _is_fraction(value: object, ranges: Ranges, flow: Flow) -> bool | None:
-    """Whether a value of a floating type may have a fraction; None where it is of another type, or rounded somewhere."""
+    """Whether a float may have a fraction; None where a value is of another type, or rounded somewhere before."""
     if not isinstance(value, Value):
         return not value.is_integer() if isinstance(value, float) else None
     if not (ranges.known.dtype(value) or "").startswith(("float", "bfloat")):
