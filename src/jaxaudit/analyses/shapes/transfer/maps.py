@@ -185,7 +185,7 @@ def _cumulative(look: Look) -> ShapeFact:
 def running_dtype(look: Look, base: ShapeFact) -> str | None:
     """Return the dtype of what is added up along an axis: small integers stay small, truth values are counted."""
     if look.has("dtype"):
-        return named_dtype(look.raw("dtype"))
+        return look.dtype("dtype")
     return "int32" if base.dtype == "bool" else base.dtype
 
 
