@@ -8,6 +8,9 @@ JAX = frozenset("jax optax flax equinox haiku distrax rlax chex diffrax numpyro 
 KEEPING_STATE = frozenset("flax haiku torch".split())
 """Libraries whose modules keep state by assigning attributes while they are traced."""
 
+VALUES_ALONE = frozenset("math cmath bisect statistics".split())
+"""Libraries whose functions compute with Python's own numbers, and need the value of whatever they are given."""
+
 PLAIN = frozenset(("jax", "haiku"))
 """Libraries whose transformations trace every leaf of every argument, as those of JAX do."""
 

@@ -68,7 +68,7 @@ _PRINTS = merge(
     rows("tqdm.tqdm", "py.print", "write: s"),
 )
 
-_CONVERSIONS = merge(rows("builtins", "py.to_python", "float int bool complex: x"), rows("builtins", "py.format", "str repr ascii: object"))
+_CONVERSIONS = merge(rows("builtins", "py.to_python", "float int bool complex: x"), rows("operator", "py.to_python", "index: a"), rows("builtins", "py.format", "str repr ascii: object"))
 
 
 def _as_in_jax() -> Table:
@@ -86,6 +86,8 @@ _LIBRARIES = merge(
     rows("scipy", "array.numpy", "special.*: x\nlinalg.* signal.* ndimage.* sparse.* spatial.* stats.*: *args"),
     rows("scipy", "py.random", "stats.*.rvs:"),
     rows("math", "py.call_library", "*: x y"),
+    rows("bisect", "py.call_library", "*: a x"),
+    rows("statistics", "py.call_library", "*: data"),
     rows("cmath", "py.call_library", "*: x y"),
     rows("operator", "array.map", "abs neg not_ pos invert: a"),
     rows("operator", "array.map", "add and_ eq floordiv ge gt le lt mod mul ne or_ pow sub truediv xor: a b"),

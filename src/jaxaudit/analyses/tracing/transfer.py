@@ -22,7 +22,7 @@ from jaxaudit.ir.functions import (
 )
 from jaxaudit.ir.ops import KEEPING, REARRANGED, SELECTED, VOCABULARY
 from jaxaudit.ir.values import index_parts
-from jaxaudit.libraries.packages import JAX, package
+from jaxaudit.libraries.packages import JAX, VALUES_ALONE, package
 
 One = Callable[[Op, Read[Trace]], Trace]
 
@@ -291,7 +291,7 @@ class TransferTable:
         operands = self._operands(op, read)
         function = op.qualified
         owner = package(function)
-        if owner in ("math", "cmath", "statistics") or function in PYTHON_NUMBERS:
+        if owner in VALUES_ALONE or function in PYTHON_NUMBERS:
             return self._computed(function, operands)
         if function == "builtins.map" and op.of == "builtins.len":
             return revised(UNKNOWN, length=True)

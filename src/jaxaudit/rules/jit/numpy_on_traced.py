@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.values import index_parts
 from jaxaudit.libraries.methods import DELEGATING, SHAPE_ALONE
+from jaxaudit.libraries.packages import VALUES_ALONE, package
 from jaxaudit.rules.base import Obligation, Raises, Rule, named
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform, without_tracer
 
@@ -17,7 +19,7 @@ class NumpyOnTraced(Rule):
 
     ## What it does
     Looks in traced code at calls of `numpy`, `scipy` and `math`, at `float(x)`, `int(x)`, `x.item()` and `x.tolist()`,
-    and at traced indices of Python lists and tuples.
+    and at traced indices of Python lists and tuples and keys of dicts.
 
     ## Why is this bad?
     These run in Python and need values. A traced array has none yet: the call raises `TracerArrayConversionError` or
@@ -69,6 +71,28 @@ class NumpyOnTraced(Rule):
     def scaled(x):
         return x / float(jnp.max(x))  #!
 
+    ## an entry of a Python list, in a helper that a scan under `vmap` reaches
+    RATES = [0.1, 0.5, 0.9]
+
+    def rate(level):
+        return RATES[level]  #!
+
+    def run(level):
+        def step(level, _):
+            return level + 1, rate(level)
+
+        return jax.lax.scan(step, level, None, length=3)
+
+    def main():
+        return jax.jit(jax.vmap(run))(jnp.arange(2))
+
+    ## a key of a dict
+    COSTS = {0: 1.0, 1: 2.5}
+
+    @jax.jit
+    def cost(x):
+        return COSTS[jnp.argmax(x)]  #!
+
     ## an argument as it is
     import numpy as np
 
@@ -84,17 +108,24 @@ class NumpyOnTraced(Rule):
             if visit.tracer is not None and _asks(visit.op):
                 yield from (one for value in visit.facts for one in _judge(visit, value, visit.op.qualified))
         for visit in found.of("py.item"):
-            index = visit.op.arguments.get("index")
-            # `values[i]` of a Python list or tuple needs the number itself.
-            if visit.tracer is not None and visit.role("base").what in ("items", "list") and isinstance(index, Value):
-                yield from _judge(visit, index, "the index of a Python list")
+            holder = _holder(visit)
+            for index in index_parts(visit.op.arguments.get("index")) if visit.tracer is not None and holder else ():
+                parts = index.values() if isinstance(index, Mapping) else (index,)
+                yield from (one for part in parts if isinstance(part, Value) for one in _judge(visit, part, holder))
+
+
+def _holder(visit: Visit) -> str:
+    """Return how to call an index that Python itself looks up, or nothing: it needs the number, or its hash."""
+    kind = visit.op.kind or ("list" if visit.role("base").what in ("items", "list", "lists") else "")
+    listed = f"the index of a Python {kind}" if kind in ("list", "tuple", "range") else ""
+    return "the key of a dict" if kind == "dict" else listed
 
 
 def _asks(op: Op) -> bool:
     """Whether an op needs the values of an array."""
     if op.name == "array.numpy":
         return op.qualified not in SHAPE_ALONE | DELEGATING
-    return op.qualified != "bool" if op.name == "py.to_python" else op.qualified.startswith(("math.", "cmath."))
+    return op.qualified != "bool" if op.name == "py.to_python" else package(op.qualified) in VALUES_ALONE
 
 
 def _judge(visit: Visit, value: Value, function: str) -> Iterator[Obligation]:

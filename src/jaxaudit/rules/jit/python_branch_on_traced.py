@@ -22,6 +22,12 @@ _REPAIR = {
     "conditional expression": "use `jnp.where` or `jax.lax.cond`",
     "max": "use `jnp.maximum`",
     "min": "use `jnp.minimum`",
+    "in": "use `jnp.isin`",
+    "not in": "use `~jnp.isin`",
+    "sorted": "use `jnp.sort`",
+    "any": "use `jnp.any`",
+    "all": "use `jnp.all`",
+    "match": "use `jax.lax.switch`",
 }
 
 
@@ -29,8 +35,9 @@ class PythonBranchOnTraced(Rule):
     """Python asks for the value of an array that JAX is still tracing.
 
     ## What it does
-    Looks at every `if`, `while`, `assert`, `and`, `or`, `not`, conditional expression, chained comparison, `range`,
-    `max` and `min` in code that `jit`, `vmap`, `scan` and their kin trace, at any depth of calls.
+    Looks at every `if`, `while`, `assert`, `and`, `or`, `not`, `in`, `match`, conditional expression, chained
+    comparison, `range`, `max`, `min`, `sorted`, `any`, `all`, `filter` and at what sets and dicts hash, in code that
+    `jit`, `vmap`, `scan` and their kin trace, at any depth of calls.
 
     ## Why is this bad?
     While JAX traces, an array has a shape and a dtype but no value yet. Asking for its truth raises
@@ -77,6 +84,22 @@ class PythonBranchOnTraced(Rule):
 
     def main(x):
         return forward(x, train=True)
+
+    ## what Python looks up by name, by identity or by shape
+    LAYERS = {"small": 1, "large": 4}
+
+    @jax.jit
+    def total(batch, extra=None):
+        x = batch["x"]
+        if "mask" in batch and len(x) in (2, 4):
+            x = x * batch["mask"]
+        if any(one is None for one in (x, extra)) or x.dtype in (jnp.float16, jnp.bfloat16):
+            x = x * LAYERS.get("small")
+        parts = sorted({"b": x, "a": x + 1}.items())
+        return sum(part for _, part in sorted(parts, key=lambda pair: pair[0]))
+
+    def main(x):
+        return total({"x": x})
     """
     invalid = """
     ## a comparison of an argument
@@ -95,6 +118,39 @@ class PythonBranchOnTraced(Rule):
     def run(xs):
         return jax.lax.scan(body, jnp.zeros(()), xs)
 
+    ## a helper of a scan under `vmap` looks for a token in a tuple
+    STOP = (1, 3)
+
+    def is_stop(token):
+        return jnp.asarray(token in STOP)  #!
+
+    def decode(token):
+        def step(token, _):
+            return token + 1, is_stop(token)
+
+        return jax.lax.scan(step, token, None, length=4)
+
+    def main():
+        return jax.jit(jax.vmap(decode))(jnp.arange(5))
+
+    ## Python puts traced numbers in order, and counts those that are true
+    @jax.jit
+    def middle(a, b, c):
+        good = all(part > 0 for part in (a, b + 1))  #!
+        return good * sorted((a + 1, b, c))[1]  #!
+
+    def main(a, b, c):
+        return middle(a, b, c)
+
+    ## a pattern
+    @jax.jit
+    def rest(x):
+        match jnp.argmax(x):  #!
+            case 0:
+                return x
+            case _:
+                return -x
+
     ## a range that a traced number bounds
     @jax.jit
     def repeat(x, n):
@@ -108,7 +164,7 @@ class PythonBranchOnTraced(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where Python needs a value."""
-        visits = facts.get(TracingFacts).of("py.test", "py.element", "py.call_library", "py.to_python")
+        visits = facts.get(TracingFacts).of("py.test", "py.element", "py.to_python")
         yield from (one for visit in visits if visit.tracer is not None for one in _judge(visit))
 
 
@@ -122,9 +178,6 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         case "py.element" if isinstance(bounds := op.arguments.get("iterable"), Mapping):
             for bound in bounds.values():
                 yield _verdict(visit, bound, "range")
-        case "py.call_library" if op.qualified in ("builtins.max", "builtins.min"):
-            for value in op.operands:
-                yield _verdict(visit, value, op.function)
         case _:
             return
 

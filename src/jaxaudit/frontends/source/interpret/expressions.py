@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from jaxaudit.frontends.source.interpret import attributes, operators, subscripts
+from jaxaudit.frontends.source.interpret.asked import member, test
 from jaxaudit.frontends.source.interpret.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import known_items
@@ -18,7 +19,7 @@ from jaxaudit.frontends.source.values.heap import OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Ref, Slice, named
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.type_tests import narrowed
-from jaxaudit.ir import Exit, Size, Value
+from jaxaudit.ir import Exit, Size
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
 
@@ -193,13 +194,6 @@ def _inverts_truth(operator: ast.unaryop, operand: Abstract) -> bool:
     return isinstance(operator, ast.Invert) and isinstance(operand, Const) and isinstance(operand.value, bool)
 
 
-def test(it: Interpreter, value: Abstract, construct: str, span: Span) -> Value:
-    """Note that Python asks for the truth of a value, and give that value."""
-    asked = materialise(it, value, span)
-    it.emit("py.test", span, {"value": asked}, {"construct": construct}, results=0)
-    return asked
-
-
 def compare(it: Interpreter, node: ast.Compare) -> Abstract:
     """Compare two or more values."""
     left = it.evaluate(node.left)
@@ -233,7 +227,13 @@ def _compare_pair(
     if function is not None:
         made = it.emit("array.map", span, arguments, {"function": function, "operator": True, **notes}).result
         return Leaf(made, array=_is_array(left) or _is_array(right))
-    return Leaf(it.emit("py.operator", span, arguments, {"operator": _WORDS[type(operator)]}).result)
+    word = _WORDS[type(operator)]
+    if word.endswith("in"):
+        own = operators.contains(it, left, right, span)
+        if own is not None:
+            return own
+        member(it, left, right, word, span)
+    return Leaf(it.emit("py.operator", span, arguments, {"operator": word}).result)
 
 
 def boolean(it: Interpreter, node: ast.BoolOp) -> Abstract:
@@ -289,8 +289,7 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
     if known is not None:
         return it.evaluate(node.body if known else node.orelse)
     span = it.span(node)
-    asked = materialise(it, condition, span)
-    it.emit("py.test", span, {"value": asked}, {"construct": "conditional expression"}, results=0)
+    asked = test(it, condition, "conditional expression", span)
 
     def side(expression: ast.expr) -> Arm:
         def run() -> Exit:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from jaxaudit.frontends.source.interpret import unrolled
+from jaxaudit.frontends.source.interpret.asked import hashed, test
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
@@ -35,6 +36,8 @@ def list_(it: Interpreter, node: ast.List | ast.Set) -> Abstract:
     """Return a list or a set."""
     items = _items(it, node)
     kind = "set" if isinstance(node, ast.Set) else "list"
+    for item in items if kind == "set" and isinstance(items, list) else ():
+        hashed(it, item, "set", it.span(node))
     return items if isinstance(items, Leaf) else it.heap.new(ListBox(tuple(items), kind, made=it.span(node)))
 
 
@@ -79,6 +82,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
             entries[key.value] = sized(value, str(key.value), f"{it.frame.place}:{node.lineno}:dict")
         else:
             is_open = True
+            hashed(it, key, "dict", it.span(key_node))
             others.extend((*leaves(it, key), *leaves(it, value)))
     rest = None
     if others or is_open:
@@ -162,8 +166,7 @@ def _run(
         for condition in first.ifs:
             asked = it.evaluate(condition)
             if truth(it, asked) is None:
-                span = it.span(condition)
-                it.emit("py.test", span, {"value": materialise(it, asked, span)}, {"construct": "if"}, results=0)
+                test(it, asked, "if", it.span(condition))
         if rest:
             made[:], inner[:] = _run(it, node, rest, items, it.evaluate(rest[0].iter))
         else:

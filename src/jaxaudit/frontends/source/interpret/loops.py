@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxaudit.frontends.source.interpret import unrolled
+from jaxaudit.frontends.source.interpret.asked import test
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -57,7 +58,7 @@ def while_(it: Interpreter, node: ast.While) -> Exit:
     def turn(index: Leaf) -> Exit:
         condition = it.evaluate(node.test)
         if truth(it, condition) is None:
-            it.emit("py.test", where, {"value": materialise(it, condition, where)}, {"construct": "while"}, results=0)
+            test(it, condition, "while", where)
         return it.execute(node.body)
 
     endless = isinstance(node.test, ast.Constant) and bool(node.test.value)

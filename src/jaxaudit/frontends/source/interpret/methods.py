@@ -8,6 +8,7 @@ from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import library_bases
 from jaxaudit.frontends.source.interpret import (
     applied,
+    asked,
     attributes,
     calls,
     derivatives,
@@ -35,6 +36,7 @@ CHANGES = _CHANGES_LIST | {"setdefault", "popitem"}
 """Methods that change the container they belong to."""
 _READS_DICT = frozenset("get items keys values copy".split())
 _GROWS_LIST = frozenset(("append", "appendleft", "extend"))
+_TAKES_KEY = frozenset(("get", "pop", "setdefault"))
 _TAKES_ONE = frozenset(("append", "add", "extend", "appendleft"))
 """Methods of lists that take one argument: those that take more are of another class."""
 # Methods of Python's containers and of text: whatever the object is, nothing draws random numbers under these names.
@@ -132,6 +134,8 @@ def _list_method(it: Interpreter, ref: Ref, box: ListBox, name: str, given: Argu
     if name not in _CHANGES_LIST:
         if name == "copy":
             return it.heap.new(box)
+        if name in ("index", "count") and given.positional:
+            asked.member(it, given.positional[0], ref, name, span)
         return _unknown(it, ref, name, given, span)
     value = given.positional[0] if given.positional else NONE
     _note_change(it, ref, name, value, span)
@@ -178,6 +182,8 @@ def _opaque_method(it: Interpreter, ref: Ref, box: OpaqueBox, name: str, given: 
 
 
 def _dict_method(it: Interpreter, ref: Ref, box: DictBox, name: str, given: Arguments, span: Span) -> Abstract:
+    if name in _TAKES_KEY and given.positional:
+        asked.hashed(it, given.positional[0], "dict", span)
     if name == "get" and given.positional and isinstance(key := given.positional[0], Const):
         if key.value in box.entries:
             return box.entries[key.value]

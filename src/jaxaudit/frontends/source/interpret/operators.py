@@ -26,6 +26,12 @@ def overloaded(it: Interpreter, operator: ast.operator, left: Abstract, right: A
     return None
 
 
+def contains(it: Interpreter, item: Abstract, container: Abstract, span: Span) -> Abstract | None:
+    """Call the method by which a container of the audited code answers `in`; None where it has none."""
+    found = _method(it, container, "__contains__")
+    return None if found is None else it.call(BoundMethod(found, container), Arguments((item,)), span)
+
+
 def is_list(it: Interpreter, value: Abstract) -> bool:
     """Whether a value is a list, whatever is known of its items."""
     if isinstance(value, Sequence):

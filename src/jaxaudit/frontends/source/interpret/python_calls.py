@@ -9,7 +9,7 @@ from functools import reduce
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import find_in_class
-from jaxaudit.frontends.source.interpret import attributes, expressions, unrolled
+from jaxaudit.frontends.source.interpret import asked, attributes, expressions, unrolled
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.orders import keys_of, note_paired
@@ -288,8 +288,33 @@ def _absolute(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return Leaf(made, array=value.array)
 
 
+def _asking(name: str) -> Handler:
+    """Note what a function of Python itself asks its arguments for; the tables say what it gives."""
+
+    def ask(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+        asked.ASKING[name](it, given, name, span)
+
+    return ask
+
+
+def _format(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return `format(x, ".2f")`, which is the text `f"{x:.2f}"`."""
+    spec = given.positional[1].value if len(given.positional) == 2 and isinstance(given.positional[1], Const) else ""
+    return expressions.note_format(it, f"{{:{spec}}}", given.positional[:1], span)
+
+
+def _reduce(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return `reduce(f, (a, b, c))`, which is `f(f(a, b), c)`."""
+    items = known_items(it, given.positional[1]) if len(given.positional) in (2, 3) else None
+    items = items if items is None else (*given.positional[2:], *items)
+    if not items or len(items) > 16:
+        return None
+    return reduce(lambda made, item: it.call(given.positional[0], Arguments((made, item)), span), items)
+
+
 def _extreme(function: Callable[..., object]) -> Handler:
     def extreme(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+        asked.ASKING[function.__name__](it, given, function.__name__, span)
         numbers = [value.value for value in given.positional if isinstance(value, Const)]
         if len(numbers) != len(given.positional) or len(numbers) < 2 or given.keywords:
             return None
@@ -400,6 +425,9 @@ HANDLERS: dict[str, Handler] = {
     "builtins.abs": _absolute,
     "builtins.max": _extreme(max),
     "builtins.min": _extreme(min),
+    **{f"builtins.{name}": _asking(name) for name in asked.ASKING if name not in ("max", "min")},
+    "builtins.format": _format,
+    "functools.reduce": _reduce,
     "builtins.sum": _sum,
     "builtins.slice": _slice,
     "builtins.property": _property,

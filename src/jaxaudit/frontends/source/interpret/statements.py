@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from jaxaudit.frontends.source.interpret.asked import patterns, test
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms, run_aside
 from jaxaudit.frontends.source.interpret.imports import is_there
@@ -14,7 +15,7 @@ from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, PartialValue, Transformed
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, named
 from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.frontends.source.values.type_tests import narrowed
 from jaxaudit.ir import Exit
@@ -55,8 +56,7 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
         return it.execute(taken)
     it.taken.update((*node.body[:1], *node.orelse[:1]))
     span = it.span(node.test)
-    asked = materialise(it, condition, span)
-    it.emit("py.test", span, {"value": asked}, {"construct": "if"}, results=0)
+    asked = test(it, condition, "if", span)
     then = _block(it, node.body)
     if condition == _JIT_IS_OFF:
         then = _without_jit(it, node)
@@ -124,7 +124,7 @@ def assert_(it: Interpreter, node: ast.Assert) -> Exit:
     condition = it.evaluate(node.test)
     if truth(it, condition) is None:
         span = it.span(node.test)
-        it.emit("py.test", span, {"value": materialise(it, condition, span)}, {"construct": "assert"}, results=0)
+        test(it, condition, "assert", span)
         it.frame.env.update(narrowed(it, node.test, holds=True))
     return Exit.FALL
 
@@ -261,21 +261,26 @@ def _manages(it: Interpreter, item: ast.withitem, name: str) -> bool:
 
 
 def match_(it: Interpreter, node: ast.Match) -> Exit:
-    """Interpret each case as an alternative; names that patterns bind are unknown parts of the subject."""
+    """Interpret each case as an alternative; names that patterns bind to parts of the subject are unknown."""
     subject = it.evaluate(node.subject)
     span = it.span(node.subject)
-    arms = [Arm("case", _case(it, case)) for case in node.cases]
+    patterns(it, subject, (case.pattern for case in node.cases), span)
+    arms = [Arm("case", _case(it, case, subject)) for case in node.cases]
     if not any(isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None for case in node.cases):
         arms.append(Arm("no case", lambda: Exit.FALL))
     return run_arms(it, arms, it.span(node), "match", materialise(it, subject, span))
 
 
-def _case(it: Interpreter, case: ast.match_case) -> Callable[[], Exit]:
+def _case(it: Interpreter, case: ast.match_case, subject: Abstract) -> Callable[[], Exit]:
     def run() -> Exit:
         for pattern in ast.walk(case.pattern):
             name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
             if isinstance(name, str) and isinstance(pattern, ast.MatchAs | ast.MatchStar | ast.MatchMapping):
                 it.frame.env[name] = it.unknown("bound by a pattern", it.span(pattern), name)  # type: ignore[arg-type]
+        if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is not None:
+            it.frame.env[case.pattern.name] = named(subject, case.pattern.name)
+        if case.guard is not None and truth(it, asked := it.evaluate(case.guard)) is None:
+            test(it, asked, "if", it.span(case.guard))
         return it.execute(case.body)
 
     return run

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.members import find_in_class
+from jaxaudit.frontends.source.interpret.asked import hashed
 from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.settings import is_namespace
@@ -124,17 +125,18 @@ def _is_shared(it: Interpreter, ref: Ref) -> bool:
 
 
 def _read_sequence(it: Interpreter, base: Sequence, index: Abstract, span: Span) -> Abstract:
-    one = rebuild(base.item, lambda leaf: leaf.at(item(it, leaf, index, span).value), it)
+    one = rebuild(base.item, lambda leaf: leaf.at(item(it, leaf, index, span, base.kind).value), it)
     return Sequence(one, kind=base.kind) if isinstance(index, Slice) else one
 
 
-def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
-    """Emit the reading of one item of a value that is not known item by item."""
+def item(it: Interpreter, base: Abstract, index: Abstract, span: Span, kind: str = "") -> Leaf:
+    """Emit the reading of one item of a value that is not known item by item; `kind` says what holds it."""
     whole = materialise(it, base, span)
     arguments = {"base": whole, "index": _index(it, index, span)}
     if not isinstance(base, Leaf) or not isinstance(index, Const) or not isinstance(index.value, str):
         array = isinstance(base, Leaf) and base.array
-        return Leaf(it.emit("py.item", span, arguments).result, array=array)
+        kind = kind if isinstance(base, Leaf) else kind_of(it, base)
+        return Leaf(it.emit("py.item", span, arguments, {"kind": kind} if kind else {}).result, array=array)
     # Two reads of one entry are one value until somebody may have written to the object.
     key = (whole, entry_key(index.value))
     if key not in it.loaded:
@@ -175,7 +177,7 @@ def write(
     """Interpret `base[index] = value`."""
     if isinstance(base, Leaf) and it.loaded:
         forget(it, base.value)
-    known = isinstance(base, Ref) and _write_box(it, base, index, value)
+    known = isinstance(base, Ref) and _write_box(it, base, index, value, span)
     arguments = {"index": _index(it, index, span), "value": argument(it, value, span)}
     kind = "reference" if _is_reference(base) else kind_of(it, base)
     attrs: dict[str, object] = {"augmented": augmented, "kind": kind}
@@ -195,12 +197,13 @@ def write(
     it.heap[base] = OpaqueBox(changed, kind_of(it, base))
 
 
-def _write_box(it: Interpreter, base: Ref, index: Abstract, value: Abstract) -> bool:
+def _write_box(it: Interpreter, base: Ref, index: Abstract, value: Abstract, span: Span) -> bool:
     box = it.heap[base]
     if isinstance(box, DictBox):
         if isinstance(index, Const) and _hashable(index.value):
             it.heap[base] = DictBox({**box.entries, index.value: value}, box.rest)
             return True
+        hashed(it, index, "dict", span)
         return False
     if isinstance(box, ObjectBox) and is_namespace(box.cls) and isinstance(index, Const):
         it.heap[base] = replace(box, attrs={**box.attrs, str(index.value): value})
