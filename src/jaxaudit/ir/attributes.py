@@ -232,6 +232,8 @@ class Attributes:
     captured = _items("captured")
     static = _items("static")
     """For each argument, whether it is static."""
+    identities = _items("identities")
+    """The arguments that equal nothing but themselves: name, youngest value and object when made, and where."""
     given = _items("given")
     """What each argument of a transformed function is: `array`, `numpy`, `number`, ..."""
     misfits = _items("misfits")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
@@ -18,7 +18,7 @@ from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import KEEPING, PYTHON_LOOPS
 from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
-from jaxaudit.spans import Span
+from jaxaudit.spans import NOWHERE, Span
 
 _FEW = 8
 """Compiling once for each of so few turns is what people who sweep over settings mean."""
@@ -28,8 +28,9 @@ class RetraceEveryCall(Rule):
     """A function is compiled again in every turn of a loop.
 
     ## What it does
-    Looks at compiled functions that a Python loop calls: is the function made anew in each turn (a lambda, a nested
-    function, a `partial`), does a static argument differ from turn to turn, does the shape of an argument?
+    Looks at compiled functions that a Python loop calls: is the function, or one that is given as a static argument,
+    made anew in each turn (a lambda, a nested function, a `partial`, a method of a new object), does a static argument
+    differ from turn to turn, does the shape of an argument?
 
     ## Why is this bad?
     JAX keeps what it compiled by the function object, the static arguments and the shapes of the others. If one of
@@ -78,6 +79,23 @@ class RetraceEveryCall(Rule):
             total = total + step(xs[i]) + jax.jit(double)(xs[i : i + 1])[0]
         return total
 
+    ## functions that are made once, or compared by what they are
+    import functools
+
+    @functools.partial(jax.jit, static_argnames="loss")
+    def descend(x, loss):
+        return x - 0.1 * jax.grad(loss)(x)
+
+    class Bowl:
+        def value(self, x):
+            return jnp.sum(x**2)
+
+    def run(x):
+        bowl, slope = Bowl(), functools.partial(jnp.sum, axis=0)
+        for _ in range(100):
+            x = descend(descend(x, loss=bowl.value), loss=slope)
+        return x
+
     ## made once for each width
     import functools
 
@@ -108,6 +126,24 @@ class RetraceEveryCall(Rule):
     def run(x):
         for step in range(1000):
             x = shift(x, step)  #!
+        return x
+
+    ## a static function that is new in every turn
+    import functools
+
+    @functools.partial(jax.jit, static_argnames="loss")
+    def descend(x, rate, loss):
+        return x - rate * jax.grad(loss)(x)
+
+    def tempered(x, beta):
+        return beta * jnp.sum(x**2)
+
+    def run(x):
+        for beta in jnp.linspace(0.0, 1.0, 20):
+            x = descend(x, 0.1, loss=lambda y: tempered(y, beta))  #!
+        for step in range(100):
+            loss = functools.partial(tempered, beta=0.5)
+            x = descend(x, 0.1, loss=loss)  #!
         return x
 
     ## a shape that grows
@@ -160,7 +196,7 @@ class RetraceEveryCall(Rule):
         """List every call of a compiled function in a loop of plain Python."""
         for visit in facts.get(TracingFacts).of("jit", "pmap"):
             loops = [op for op in visit.stack if op.name in PYTHON_LOOPS] if visit.stage is None else []
-            if any(map(_repeats, loops)) or any(_makes_the_same(visit.op, one, facts) for one in loops):
+            if any(map(_repeats, loops)) or any(_makes_the_same(visit, loops, facts)):
                 yield _judge(visit, loops, facts)
             elif loops and (found := _growing(visit, loops[-1], facts)) is not None:
                 yield _violation(visit.op, loops[-1], *found)
@@ -170,10 +206,34 @@ def _repeats(loop: Op) -> bool:
     return loop.trips is None or loop.trips > _FEW
 
 
-def _makes_the_same(op: Op, loop: Op, facts: Facts) -> bool:
-    """Whether each turn of a loop transforms a function that holds nothing of the turn: once is enough, however few."""
-    again = loop.trips is None or loop.trips > 1
-    return again and (op.wrapper_id or 0) > entered(loop)[0] and not _held(op, loop, facts)
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Something by whose identity JAX keeps what it compiled: the function itself, or a static argument."""
+
+    text: str
+    """What it is, for people."""
+    value: int
+    object: int
+    """The youngest value and object when it was made."""
+    span: Span | None = None
+
+    def in_turn(self, loop: Op) -> bool:
+        """Whether each turn of a loop makes it anew."""
+        return self.value > entered(loop)[0] or self.object > entered(loop)[1]
+
+
+def _made(op: Op, loops: list[Op]) -> list[tuple[_Made, Op]]:
+    """Return what loops make anew in every turn, and which of them does."""
+    function = _Made(f"`{_function(op)}`", op.wrapper_id or 0, 0)
+    named_ones = (_Made(f"`{name}`" if name else "an argument", *marks) for name, *marks in op.identities or ())
+    return [(one, loop) for one in (function, *named_ones) for loop in loops if one.in_turn(loop)]
+
+
+def _makes_the_same(visit: Visit, loops: list[Op], facts: Facts) -> Iterator[tuple[_Made, Op]]:
+    """Return what holds nothing of the turn that makes it: once is enough, however few turns there are."""
+    for made, loop in _made(visit.op, loops):
+        if (loop.trips is None or loop.trips > 1) and not _held(visit.op, loop, facts):
+            yield made, loop
 
 
 def _held(op: Op, loop: Op, facts: Facts) -> list[Value]:
@@ -199,24 +259,9 @@ def _inside(holder: Op) -> Iterator[Op]:
 def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     op, loop = visit.op, loops[-1]
     function = _function(op)
-    made = op.wrapper_id
-    anew = [one for one in loops if _repeats(one) and made is not None and made > entered(one)[0]]
-    anew = anew or [one for one in loops if _makes_the_same(op, one, facts)]
-    if anew and _is_cached(op, anew[-1]):
-        return unknown(op.span, f"`{function}` comes from a cache, and how often that makes it anew is not known")
+    anew = [one for one in _made(op, loops) if _repeats(one[1])] or [*_makes_the_same(visit, loops, facts)]
     if anew:
-        held = [visit.of(value) for value in _held(op, anew[-1], facts)]
-        # What could be no argument: a model, say.
-        objects = [fact for fact in held if fact.what not in ("array", "numpy", "number")]
-        if any(fact.kind is not Kind.UNKNOWN for fact in objects):
-            return proved(op.span, f"`{function}` is another function in every turn: it holds an object of that turn")
-        if objects:
-            return unknown(op.span, f"`{function}` is made in every turn, and what it holds of that turn is not known")
-        text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
-        found = _violation(op, anew[-1], text, "make the function once, before the loop")
-        # Where each turn calls it many times, one compilation a turn may be worth it.
-        paid = anew[-1] is not loop and not _repeats(anew[-1])
-        return replace(found, severity=Severity.WARNING) if paid else found
+        return _judge_made(visit, *anew[-1], loop, facts)
     found = _changing(visit, loop, facts, f"so `{function}` is compiled again") if _repeats(loop) else None
     if found is not None:
         return _violation(op, loop, *found)
@@ -226,9 +271,31 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     return proved(op.span, f"`{function}` is one function, and its arguments keep their shapes")
 
 
-def _is_cached(op: Op, loop: Op) -> bool:
-    """Whether a function with a cache makes the compiled one."""
-    place = op.wrapped
+def _judge_made(visit: Visit, made: _Made, loop: Op, innermost: Op, facts: Facts) -> Obligation:
+    """Judge a function that a loop makes anew in every turn."""
+    op, text = visit.op, made.text
+    if _is_cached(made.span or op.wrapped, loop):
+        return unknown(op.span, f"{text} comes from a cache, and how often that makes it anew is not known")
+    held = [visit.of(value) for value in _held(op, loop, facts)]
+    # What could be no argument: a model, say.
+    objects = [fact for fact in held if fact.what not in ("array", "numpy", "number")]
+    if any(fact.kind is not Kind.UNKNOWN for fact in objects):
+        return proved(op.span, f"{text} is another function in every turn: it holds an object of that turn")
+    if objects:
+        return unknown(op.span, f"{text} is made in every turn, and what it holds of that turn is not known")
+    compiled = f"`{_function(op)}`" if made.span is not None else "it"
+    message = f"{text} is made anew in every turn, so `jit` compiles {compiled} every time"
+    found = _violation(op, loop, message, "make the function once, before the loop")
+    if made.span is not None and made.span != NOWHERE:
+        place = Step(made.span, f"{text} is compared by its identity, and this one is new in every turn")
+        found = replace(found, steps=(place, *found.steps), suggestion=f"{found.suggestion}, and pass what differs")
+    # Where each turn calls it many times, one compilation a turn may be worth it.
+    paid = loop is not innermost and not _repeats(loop)
+    return replace(found, severity=Severity.WARNING) if paid else found
+
+
+def _is_cached(place: Span | None, loop: Op) -> bool:
+    """Whether a function with a cache makes what is made at a place."""
     makers = (region.span for one in _inside(loop) if one.cached for region in one.regions)
     return place is not None and any(one.covers(place) for one in makers)
 

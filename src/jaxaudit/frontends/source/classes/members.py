@@ -139,6 +139,12 @@ def is_unhashable(cls: ClassValue) -> bool:
     return False
 
 
+def is_one_of_a_kind(cls: ClassValue) -> bool:
+    """Whether no two instances of a class are equal for sure: nothing says when they are."""
+    plain = not has_unknown_base(cls) and _PLAIN.issuperset(library_bases(cls)) and cls.kind == "plain"
+    return plain and not any(current.decorators or "__eq__" in current.namespace for current in ancestry(cls))
+
+
 def _options(cls: ClassValue) -> dict[str | None, object]:
     """Return the options of the dataclass decorator; where some are not constants, it may be frozen."""
     words = [word for one in _calls(cls) for word in one.keywords]

@@ -210,7 +210,7 @@ def _islice(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 def _partial(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if not given.positional or given.star is not None or given.stars is not None:
         return None
-    return PartialValue(given.positional[0], given.positional[1:], dict(given.keywords), it.builder.newest)
+    return PartialValue(given.positional[0], given.positional[1:], dict(given.keywords), it.builder.newest, span)
 
 
 def _wraps(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

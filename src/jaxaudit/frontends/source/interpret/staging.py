@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
-from jaxaudit.frontends.source.classes.members import UNHASHABLE, is_unhashable, library_bases
+from jaxaudit.frontends.source.classes.members import UNHASHABLE, is_one_of_a_kind, is_unhashable, library_bases
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import (
     Entered,
@@ -24,7 +24,7 @@ from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, O
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import kind_of, leaves
 from jaxaudit.ir import Value
-from jaxaudit.spans import Span
+from jaxaudit.spans import Span, span_of
 
 _STAGES_NUMBERS = frozenset(
     "jax.jit flax.nnx.jit haiku.jit jax.pmap flax.nnx.pmap haiku.pmap jax.checkpoint haiku.remat jax.make_jaxpr".split()
@@ -133,6 +133,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     parts: list[Parametrised] = []
     static: list[bool | None] = []
     told: list[tuple[str, str, bool | None]] = []
+    identities: list[tuple[str, int, int, Span]] = []
     structure: list[Value] = []
     entered = (it.builder.newest, it.heap.newest)
     optional = _optional(it, callee.function)
@@ -147,9 +148,31 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         static += [None if isinstance(value, Attribute) else fixed] * len(parts[-1].params)
         told.append((name, _kind_when_static(it, value) if fixed is True else kind_of_argument(it, value), fixed))
         structure += structure_leaves(it, inner) if fixed is False else ()
+        if (identity := _identity(it, value, whole=fixed is True)) is not None:
+            identities.append((name, *identity))
     inputs = _joined(parts, entered)
     attrs = {"given": tuple(told), "misfits": statics.misfits, "structure": tuple(dict.fromkeys(structure))}
+    attrs |= {"identities": tuple(identities)} if identities else {}
     return Staged(inputs, {"static": tuple(static), **attrs})
+
+
+def _identity(it: Interpreter, value: Abstract, *, whole: bool) -> tuple[int, int, Span] | None:
+    """Return the youngest value and object when something was made that equals nothing but itself, and where.
+
+    A `Partial` is a tree, so that JAX compares the function in it, unless the `whole` of it is static.
+    """
+    match value:
+        case FunctionValue(made=made, node=node, module=module):
+            return made, 0, span_of(node, module.path)
+        case PartialValue(function=inner) if not whole:
+            return _identity(it, inner, whole=False)
+        case PartialValue(made=made, span=span) | Transformed(made=made, span=span):
+            return made, 0, span
+        case BoundMethod(receiver=Ref() as receiver, function=FunctionValue(node=node, module=module)):
+            box = it.heap[receiver]
+            alone = isinstance(box, ObjectBox) and is_one_of_a_kind(box.cls)
+            return (0, receiver.id, span_of(node, module.path)) if alone else None
+    return None
 
 
 def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[bool | None, ...]:
@@ -160,18 +183,20 @@ def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tup
     return tuple(fixed for fixed, count in zip(roles, counts, strict=True) for _ in range(count))
 
 
-def captured_values(it: Interpreter, function: Abstract) -> tuple[Value, ...]:
-    """Return the values that a function reads from the functions around it, by itself or by what it calls there."""
-    return tuple(dict.fromkeys(_captured(it, function, set())))
+def captured_values(it: Interpreter, *functions: Abstract) -> tuple[Value, ...]:
+    """Return the values that functions read from those around them, by themselves or by what they call there."""
+    seen: set[FunctionNode] = set()
+    return tuple(dict.fromkeys(value for function in functions for value in _captured(it, function, seen)))
 
 
 def _captured(it: Interpreter, function: Abstract, seen: set[FunctionNode]) -> list[Value]:
+    found: list[Value] = []
     while isinstance(function, Transformed | PartialValue | BoundMethod):
+        found += leaves(it, function) if isinstance(function, PartialValue) else ()
         function = function.function
     if not isinstance(function, FunctionValue) or function.node in seen:
-        return []
+        return found
     seen.add(function.node)
-    found: list[Value] = []
     scope: Frame | None = function.frame
     while scope is not None and scope.kind == "function":
         names = free_names(function.node)

@@ -117,7 +117,7 @@ def attributes(it: Interpreter, callee: Transformed, given: Arguments, span: Spa
         "wrapped": callee.span,
         "places": it.written.get(callee.span),
         "border": border(it, callee.function, given),
-        "captured": captured_values(it, callee.function),
+        "captured": captured_values(it, callee.function, *given.all()),
     }
 
 

@@ -104,6 +104,8 @@ class PartialValue:
     kwargs: Mapping[str, Abstract]
     made: int = 0
     """The youngest value when it was made."""
+    span: Span = NOWHERE
+    """Where it was made."""
 
 
 @entity
