@@ -35,6 +35,22 @@ class Tree:
     """For objects: fields that are part of their structure, with the constants that they hold."""
     made: Span = field(default=NOWHERE, compare=False)
     """Where a container or an object is written, as far as that is known."""
+    put: Span = field(default=NOWHERE, compare=False)
+    """For text and values: where it was made, or put into what holds it."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text, which JAX takes for no leaf."""
+        return self.kind == "text" or self.name == "builtins.str"
+
+    def texts(self) -> Iterator[tuple[str, Tree]]:
+        """Return the text in containers that JAX takes apart, with the keys that lead there as they are written."""
+        if self.is_text:
+            yield "", self
+        for at, child in enumerate(self.children if self.kind in CONTAINERS or self.kind == "sequence" else ()):
+            key = self.keys[at] if at < len(self.keys) else at
+            step = f".{key}" if self.kind == "namedtuple" else "[...]" if self.kind == "sequence" else f"[{key!r}]"
+            yield from ((step + path, text) for path, text in child.texts())
 
     def __str__(self) -> str:
         inner = ", ".join(map(str, self.children))

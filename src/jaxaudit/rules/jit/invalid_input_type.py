@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown, wrapping
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown, wrapping
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.pytrees._shared.crossing import is_called
+from jaxaudit.spans import NOWHERE
 
 
 class InvalidInputType(Rule):
@@ -63,6 +65,28 @@ class InvalidInputType(Rule):
     def main(x):
         return loss(x, "mean")  #!
 
+    ## text deep in what a loader gives
+    from typing import NamedTuple
+
+    class Batch(NamedTuple):
+        x: jax.Array
+        meta: dict
+
+    class Loader:
+        def __init__(self, split):
+            self.split = split
+
+        def batches(self):
+            for _ in range(3):
+                yield Batch(jnp.zeros(3), {"source": {"split": self.split}})
+
+    @jax.jit
+    def mean(batch):
+        return batch.x.mean()
+
+    def main():
+        return [mean(batch) for batch in Loader("train").batches()]  #!
+
     ## a function
     def apply(f, x):
         return f(x)
@@ -81,10 +105,16 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     # Transformations of other libraries sort out themselves what JAX does not take.
     given = (op.given or ()) if package(op.spelling) in PLAIN else ()
     refused = False
+    trees = op.border.trees if op.border is not None else ()
     for at, (name, kind, static) in enumerate(given):
-        if static is False and (wrong := _wrong(kind)):
+        texts = dict(trees[at].texts()) if static is False and at < len(trees) else {}
+        if static is False and (wrong := _wrong(kind, texts)):
             refused = True
-            yield _violation(op, f"`{name}`" if name else f"argument {at}", name, wrong)
+            shown = f"`{name}`" if name else f"argument {at}"
+            # What is written in the call itself needs no step that leads there.
+            put = [(f"`{name}{path}`", one.put) for path, one in texts.items() if one.put != NOWHERE]
+            steps = [Step(span, f"{what} is text: it is put in here") for what, span in put if not op.span.covers(span)]
+            yield _violation(op, shown, name, wrong, (*steps[:1], *wrapping(op)))
     if given and not refused and is_called(op):
         yield _unrefused(visit, [kind for _, kind, static in given if static is not True])
 
@@ -118,8 +148,10 @@ _NOT_TRACED = {
 }
 
 
-def _wrong(kind: str) -> str:
-    """Return what an argument is that cannot be traced; empty for one that can."""
+def _wrong(kind: str, texts: Mapping[str, Tree]) -> str:
+    """Return what an argument is that cannot be traced; empty for one that can. `texts` is what it holds of these."""
+    if texts and "" not in texts:
+        return f"a {kind.rpartition(' ')[2] or 'container'} that holds text"
     for inner in ("str", "function"):
         if kind.startswith(f"{inner} in a "):
             return f"a {kind.removeprefix(f'{inner} in a ')} that holds {_NOT_TRACED[inner]}"
@@ -127,7 +159,7 @@ def _wrong(kind: str) -> str:
     return "a function" if is_function else _NOT_TRACED.get(kind, "")
 
 
-def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:
+def _violation(op: Op, shown: str, name: str, wrong: str, steps: tuple[Step, ...]) -> Obligation:
     static = f'static_argnames=("{name}",)' if name else "`static_argnums`"
     return Obligation(
         op.span,
@@ -135,6 +167,6 @@ def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:
         current=f"the call raises `TypeError`: {wrong} cannot be traced",
         raises=Raises.TRACING,
         expected="arguments that are no arrays are declared static",
-        steps=wrapping(op),
+        steps=steps,
         suggestion=f"declare it static: `jax.jit(..., {static})`" if name else f"declare it static with {static}",
     )

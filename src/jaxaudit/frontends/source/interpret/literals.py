@@ -18,7 +18,17 @@ from jaxaudit.frontends.source.values.callables import Attribute
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Ref, Sequence, TupleValue, sized
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Const,
+    Leaf,
+    Range,
+    Ref,
+    Sequence,
+    TupleValue,
+    placed,
+    sized,
+)
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.ir import Exit, Value
 
@@ -48,7 +58,7 @@ def _items(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> list[Abstra
     items: list[Abstract] = []
     for item in node.elts:
         if not isinstance(item, ast.Starred):
-            items.append(it.evaluate(item))
+            items.append(placed(it.evaluate(item), it.span(item)))
             continue
         value = it.evaluate(item.value)
         known = known_items(it, value)
@@ -67,7 +77,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
     others: list[Value] = []
     is_open = False
     for key_node, value_node in zip(node.keys, node.values, strict=True):
-        value = it.evaluate(value_node)
+        value = placed(it.evaluate(value_node), it.span(value_node))
         if key_node is None:
             box = it.heap[value] if isinstance(value, Ref) else None
             if isinstance(box, DictBox):

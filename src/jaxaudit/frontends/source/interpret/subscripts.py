@@ -20,7 +20,18 @@ from jaxaudit.frontends.source.values.callables import (
 )
 from jaxaudit.frontends.source.values.frames import is_private
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, Slice, TupleValue, Zip
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Const,
+    Leaf,
+    Record,
+    Ref,
+    Sequence,
+    Slice,
+    TupleValue,
+    Zip,
+    placed,
+)
 from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
 from jaxaudit.ir import Argument
 from jaxaudit.libraries.jax import REFERENCE
@@ -177,6 +188,7 @@ def write(
     """Interpret `base[index] = value`."""
     if isinstance(base, Leaf) and it.loaded:
         forget(it, base.value)
+    value = placed(value, span)
     known = isinstance(base, Ref) and _write_box(it, base, index, value, span)
     arguments = {"index": _index(it, index, span), "value": argument(it, value, span)}
     kind = "reference" if _is_reference(base) else kind_of(it, base)

@@ -9,7 +9,7 @@ from dataclasses import field
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, placed
 from jaxaudit.ir.record import record
 
 
@@ -54,7 +54,7 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
     before, spread = 0, False
     for item in node.args:
         if not isinstance(item, ast.Starred):
-            positional.append(it.evaluate(item))
+            positional.append(placed(it.evaluate(item), it.span(item)))
             continue
         spread = True
         value = it.evaluate(item.value)
@@ -67,7 +67,7 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
     keywords: dict[str, Abstract] = {}
     stars: Abstract | None = None
     for keyword in node.keywords:
-        value = it.evaluate(keyword.value)
+        value = placed(it.evaluate(keyword.value), it.span(keyword.value))
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif isinstance(value, Ref) and isinstance(box := it.heap[value], DictBox) and box.rest is None:

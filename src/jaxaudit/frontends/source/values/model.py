@@ -7,6 +7,8 @@ the heap and are named by a `Ref`, so that two variables can hold the same list.
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from jaxaudit.frontends.source.values.callables import Callables, ClassValue
 from jaxaudit.ir import Size, Value
 from jaxaudit.ir.record import entity, record
@@ -18,6 +20,8 @@ class Const:
     """A Python constant."""
 
     value: object
+    put: Span = field(default=NOWHERE, compare=False)
+    """Where text was put into the container or handed to the function that has it."""
 
 
 @entity
@@ -129,6 +133,11 @@ def sized(value: Abstract, name: str, scope: str) -> Abstract:
     if isinstance(value.value, Size) and not value.value.name:
         return Const(Size(value.value, name, scope, value.value.of, value.value.how))
     return value
+
+
+def placed(value: Abstract, span: Span) -> Abstract:
+    """Return text after noting where it is put into something; all else tells by itself where it comes from."""
+    return Const(value.value, span) if isinstance(value, Const) and isinstance(value.value, str) else value
 
 
 def named(value: Abstract, name: str) -> Abstract:

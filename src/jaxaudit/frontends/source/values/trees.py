@@ -40,7 +40,9 @@ def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
         case Leaf(value=leaf, cls="builtins.tuple"):
             return Tree("sequence", "tuple", children=(Tree("value"),))
         case Leaf(value=leaf, cls=cls):
-            return Tree("value", cls, value=leaf)
+            return Tree("value", cls, value=leaf, put=leaf.span)
+        case Const(value=str() | bytes(), put=span):
+            return Tree("text", put=span)
         case Const(value=constant):
             return _constant(constant)
         case TupleValue(items=items, made=made):
@@ -64,9 +66,7 @@ def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
 def _constant(constant: object) -> Tree:
     if constant is None:
         return Tree("none")
-    if isinstance(constant, bool | int | float | complex):
-        return Tree("number")
-    return Tree("text") if isinstance(constant, str | bytes) else _OTHER
+    return Tree("number") if isinstance(constant, bool | int | float | complex) else _OTHER
 
 
 def _inner(it: Interpreter, items: Iterable[Abstract], depth: int) -> tuple[Tree, ...]:
