@@ -15,7 +15,6 @@ from jaxaudit.analyses.keys.terms import (
     Choice,
     Each,
     Fold,
-    Number,
     Part,
     Repeat,
     Row,
@@ -115,8 +114,9 @@ class Rename:
                 return not self.made_inside(tag)
             case Split(_, tag, _):
                 return not self.made_inside(tag)
-            case Fold(parent, data):
-                return self.concerns_outside(parent) and (isinstance(data, Number) or self.concerns_outside(data))
+            case Fold(parent):
+                # Whether what is folded in is new every time is a question for whoever calls it again and again.
+                return self.concerns_outside(parent)
             case Row(base) | Part(base) | Each(base) | View(base) | Repeat(base):
                 return self.concerns_outside(base)
             case Stack(items) | AnyOf(items) | Choice(_, items):

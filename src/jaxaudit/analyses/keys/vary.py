@@ -31,7 +31,7 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import MANY_TO_ONE, UNIFORM
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.ir.ops import MAPPED, UNFOLLOWED
+from jaxaudit.ir.ops import MAPPED, PYTHON_LOOPS, UNFOLLOWED
 
 
 class Vary(Enum):
@@ -42,8 +42,11 @@ class Vary(Enum):
     UNKNOWN = "unknown"
 
 
-_CHANGING = ("key.stream", "py.random", "py.clock")
-_CHANGING_FUNCTIONS = ("builtins.next", "jax.lax.axis_index", "jax.process_index")
+_CHANGING = ("key.stream",)
+_CHANGING_FUNCTIONS = ("jax.lax.axis_index", "jax.process_index")
+_FETCHED = ("py.random", "py.clock")
+_FETCHING_FUNCTIONS = ("builtins.next",)
+"""What Python itself fetches anew whenever it runs: once for all turns of a body that JAX traces."""
 
 
 def combine(parts: Iterable[Vary]) -> Vary:
@@ -189,14 +192,35 @@ class Variation:
             return Vary.SAME
         if op.name in _CHANGING or op.qualified in _CHANGING_FUNCTIONS:
             return Vary.VARIES
+        once = self._compiled_once(op)
+        if op.name in _FETCHED or op.qualified in _FETCHING_FUNCTIONS:
+            return Vary.VARIES if self.op.name in PYTHON_LOOPS and once is None else Vary.SAME
         if op.name in UNFOLLOWED or (op.name == "py.call_library" and op.qualified.startswith(".")):
             # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN
-        depends = combine(self._depends(self.read(value)) for value in op.operands)
+        # What compiled code reads from outside other than by its parameters is as it was in the first turn.
+        read = [value for value in op.operands if once is None or self._within(value, once)]
+        depends = combine(self._depends(self.read(value)) for value in read)
         if op.function in MANY_TO_ONE and depends is Vary.VARIES:
             # Of several turns `i // 2` and `i % 2` make the same.
             return Vary.UNKNOWN
         return Vary.UNKNOWN if op.regions and depends is Vary.SAME else depends
+
+    def _compiled_once(self, op: Op) -> Region | None:
+        """Return the compiled function around an op that a Python loop calls again and again, and traces once."""
+        if self.op.name not in PYTHON_LOOPS:
+            return None
+        found = None
+        for region, holder in self.places.up(self.places.region_of[op]):
+            if region is self.region or holder is None:
+                return found
+            older = (holder.wrapper_id or 0) <= (self.op.entered or (0,))[0]
+            if holder.name == "jit" and older and not any(one is not False for one in holder.static or ()):
+                found = region
+        return None
+
+    def _within(self, value: Value, region: Region) -> bool:
+        return self.places.within(self.places.region_of_value(value), region)
 
     def _param(self, value: Value) -> Vary:
         if self.op.name in MAPPED:

@@ -77,6 +77,26 @@ class SameKeyInLoop(Rule):
             return x + jax.random.normal(k, x.shape), None
         return jax.lax.scan(step, x, jax.random.split(key, 10))[0]
 
+    ## Python hands out a key in every turn of its own loop, and gives it to what is compiled
+    import itertools
+
+    class Keys:
+        def __init__(self, seed):
+            self.root, self.count = jax.random.key(seed), itertools.count()
+
+        def __call__(self):
+            return jax.random.fold_in(self.root, next(self.count))
+
+    @jax.jit
+    def walk(key, x):
+        return x + jax.random.normal(key, x.shape)
+
+    def main(x):
+        keys = Keys(0)
+        for _ in range(10):
+            x = walk(keys(), x)
+        return x
+
     ## the loop ends with the use
     def first(key, xs):
         for x in xs:
@@ -96,6 +116,41 @@ class SameKeyInLoop(Rule):
         def step(x, _):
             return x + jax.random.normal(key, x.shape), None  #!
         return jax.lax.scan(step, x, None, length=10)[0]
+
+    ## Python counts once, while JAX traces: the key that it hands out is the same in every turn
+    import itertools
+
+    class Keys:
+        def __init__(self, seed):
+            self.root, self.count = jax.random.key(seed), itertools.count()
+
+        def __call__(self):
+            return jax.random.fold_in(self.root, next(self.count))
+
+    def noise(keys, x):
+        return jax.random.normal(keys(), x.shape)
+
+    def walk(x):
+        keys = Keys(0)
+        def step(x, _):
+            return x + noise(keys, x), None  #!
+        return jax.lax.scan(step, x, None, length=10)[0]
+
+    ## the same in a compiled function that a loop calls
+    class Walker:
+        def __init__(self, seed):
+            self.root, self.turns = jax.random.key(seed), 0
+            self.step = jax.jit(self._step)
+
+        def _step(self, x):
+            self.turns += 1
+            return x + jax.random.normal(jax.random.fold_in(self.root, self.turns), x.shape)
+
+    def main(x):
+        walker = Walker(0)
+        for _ in range(10):
+            x = walker.step(x)  #!
+        return x
 
     ## the wrong one of two keys is used: the next turn splits it
     def walk(key, x):
