@@ -12,7 +12,7 @@ from jaxaudit.ir import Op, Region, Value
 from jaxaudit.libraries.packages import TYPE_TESTS
 from jaxaudit.spans import Span
 
-_ANYWHERE = frozenset("jit pmap scan map py.set_item array.create array.join array.reduce".split())
+_ANYWHERE = frozenset("jit pmap scan fori map py.set_item array.create array.join array.reduce".split())
 """Ops that rules judge wherever they run."""
 
 _TRACED_CODE = frozenset(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.gradients.graph import applied_in, reads_parameters
 from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
+from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
+from jaxaudit.rules.jit._shared.phrases import steps_of, transform
 
 _PROGRAM = """
 def solve(w, x):
@@ -32,12 +34,42 @@ jax.grad(loss)(0.5)
 """
 
 
+_TURNS = """
+import flax.linen as nn
+
+
+class Recurrence(nn.Module):
+    @nn.compact
+    def __call__(self, x, length):
+        w = self.param("w", nn.initializers.lecun_normal(), (4, 4))
+
+        def body(t, h):
+            return jnp.where(t < length, jnp.tanh(x[t] + w @ h), h)
+
+        return jax.lax.fori_loop(0, {bound}, body, jnp.zeros(4)){mark}
+
+
+net = Recurrence()
+
+
+@jax.jit
+def slope(params, x, length):
+    return jax.grad(lambda p: net.apply(p, x, length).sum())(params)
+
+
+def main(key):
+    x, length = jnp.ones((7, 4)), jnp.asarray([3])
+    return slope(net.init(key, x, length), x, length)
+"""
+
+
 class ReverseThroughWhileLoop(Rule):
     """A derivative is taken backwards through a `while_loop`.
 
     ## What it does
-    Follows the values that `grad`, `value_and_grad` and `jacrev` differentiate into the function, and reports a
-    `while_loop` whose carry or body depends on them where the function's result depends on the loop.
+    Follows the values that `grad`, `value_and_grad` and `jacrev` differentiate into the function, and the parameters
+    that modules read there, and reports a `while_loop` whose carry or body depends on them where the function's result
+    depends on the loop. A `fori_loop` whose bounds JAX traces is a `while_loop`.
 
     ## Why is this bad?
     The backward pass needs the values of every turn, and for a loop of unknown length there is no room for them: JAX
@@ -55,7 +87,7 @@ class ReverseThroughWhileLoop(Rule):
     """
 
     summary = "A gradient is taken through a `while_loop`, which JAX cannot do."
-    needs = (Shapes,)
+    needs = (Shapes, TracingFacts)
 
     valid = (
         Example(_PROGRAM.format(w="jax.lax.stop_gradient(w)", mark=""), "nothing to differentiate in the loop"),
@@ -65,6 +97,7 @@ class ReverseThroughWhileLoop(Rule):
             "the loop counts",
         ),
         Example(_PROGRAM.format(w="w", mark="").replace("jax.grad(loss)", "loss"), "no derivative"),
+        Example(_TURNS.format(bound="x.shape[0]", mark=""), "the number of turns is known while tracing"),
     )
     invalid = (
         Example(_PROGRAM.format(w="w", mark="  #!"), "the body depends on what is differentiated"),
@@ -74,26 +107,36 @@ class ReverseThroughWhileLoop(Rule):
             "y = jax.value_and_grad(f)(0.5)\n",
             "the carry does",
         ),
+        Example(_TURNS.format(bound="length.max()", mark="  #!"), "a traced number of turns, and weights of a module"),
+        Example(
+            "def power(x, n, w):\n"
+            "    return jax.lax.fori_loop(0, n, lambda i, y: y * w, x)  #!\n\n"
+            "@jax.jit\n"
+            "def slope(x, n, w):\n"
+            "    return jax.grad(power, argnums=2)(x, n, w)\n\n"
+            "def main():\n    return slope(1.0, 3, 0.5)\n",
+            "an argument of a compiled function bounds the loop",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every `while_loop` in a function that is differentiated backwards."""
-        if any(program.named("while")):
-            shapes, flow = facts.get(Shapes), facts.flow
+        """List every loop of unknown length in a function that is differentiated backwards."""
+        if any(program.named("while", "fori")):
             grads = [op for op in program.named("grad", "vjp") if op.name == "grad" or _spelling(op) == "jacrev"]
-            yield from (one for op in grads for one in _judge(op, flow, shapes))
+            yield from (one for op in grads for one in _judge(op, facts))
 
 
 def _spelling(op: Op) -> str:
     return op.spelling.rpartition(".")[2]
 
 
-def _judge(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(grad: Op, facts: Facts) -> Iterator[Obligation]:
     body, start = grad.regions[0], _differentiated(grad)
-    loops = [op for op in body.walk(enters=_takes_derivative) if op.name == "while" and op.regions]
+    flow, shapes, bounds = facts.flow, facts.get(Shapes), _bounds(grad, facts.get(TracingFacts))
+    loops = [op for op in body.walk(enters=_takes_derivative) if op.regions and (op.name == "while" or op in bounds)]
     if not loops or not body.results:
         return
-    smooth = smooth_in(flow, start)
+    smooth = smooth_in(flow, (*start, *_read(body, start, facts)))
     for loop in loops:
         through = _through(loop, smooth, shapes)
         if loop.kind in ("checkpointed", "bounded"):
@@ -103,11 +146,14 @@ def _judge(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             continue
         elif not through:
             reason = "what the loop computes does not depend on what is differentiated"
-        elif body.results[0] in smooth_in(flow, through):
-            yield _finding(loop, grad)
+        elif body.results[0] not in smooth_in(flow, through):
+            reason = "the result that is differentiated does not depend on the loop"
+        elif loop in bounds and bounds[loop].kind is Kind.UNKNOWN:
+            yield unknown(loop.span, "whether the number of turns is traced is not known")
             continue
         else:
-            reason = "the result that is differentiated does not depend on the loop"
+            yield _finding(loop, grad, bounds.get(loop))
+            continue
         yield proved(loop.span, reason)
 
 
@@ -116,9 +162,32 @@ def _takes_derivative(op: Op) -> bool:
     return op.name not in ("custom_vjp", "custom_jvp") and op.role != "derivative"
 
 
+def _bounds(grad: Op, tracing: TracingFacts) -> dict[Op, Trace]:
+    """Return the counted loops under a derivative with what is known of a bound that Python does not know."""
+    found: dict[Op, Trace] = {}
+    for visit in tracing.of("fori"):
+        facts = [visit.of(value) for value in visit.op.operands[:2]] if grad in visit.stack else []
+        for fact in facts:
+            if fact.kind is Kind.TRACED:
+                found[visit.op] = fact
+            elif fact.kind is Kind.UNKNOWN:
+                found.setdefault(visit.op, fact)
+    return found
+
+
+def _read(body: Region, start: list[Value], facts: Facts) -> list[Value]:
+    """Return the parameters and the results of layers in modules that are run with what is differentiated."""
+    given = {value for values in applied_in(facts).values() for value in values}
+    if given.isdisjoint(smooth_in(facts.flow, start)):
+        return []
+    return [value for op in body.walk() if reads_parameters(op) for value in op.results]
+
+
 def _differentiated(grad: Op) -> list[Value]:
     """Return the parameters of a function that stand for the arguments that are differentiated."""
     region = grad.regions[0]
+    if grad.differentiated is not None:
+        return [region.params[at] for at in grad.differentiated if at < len(region.params)]
     if (grad.options or {}).get("argnums", 0) != 0:
         return []
     count = len(grad.results) - len(region.results) if grad.name == "grad" else 1
@@ -128,9 +197,11 @@ def _differentiated(grad: Op) -> list[Value]:
 def _through(loop: Op, smooth: set[Value], shapes: Shapes) -> list[Value]:
     """Return the results of a loop that a derivative has to pass."""
     body = loop.regions[-1]
+    # A counted loop hands its count to the body before what it carries.
+    carried = body.params[len(body.params) - len(body.results) :]
     return [
         made
-        for made, end, first in zip(loop.results, body.results, body.params, strict=False)
+        for made, end, first in zip(loop.results, body.results, carried, strict=False)
         if (end in smooth or first in smooth) and not _is_whole(shapes, made, first)
     ]
 
@@ -139,13 +210,17 @@ def _is_whole(shapes: Shapes, *values: Value) -> bool:
     return any((shapes.of(value).dtype or "").startswith(("int", "uint", "bool")) for value in values)
 
 
-def _finding(loop: Op, grad: Op) -> Obligation:
+def _finding(loop: Op, grad: Op, bound: Trace | None) -> Obligation:
+    what = "this `while_loop`" if bound is None else f"this `fori_loop`, whose bound {transform(bound.by)} traces"
     return Obligation(
         loop.span,
-        message="a gradient is taken through this `while_loop`",
+        message=f"a gradient is taken through {what}",
         current="JAX raises an error when the gradient is computed: the length of the loop is not known beforehand",
         raises=Raises.TRACING,
         expected="loops with a gradient have a fixed number of turns",
-        steps=(Step(grad.span, f"`{_spelling(grad)}` differentiates a function that depends on the loop"),),
+        steps=(
+            Step(grad.span, f"`{_spelling(grad)}` differentiates a function that depends on the loop"),
+            *(() if bound is None else steps_of(bound)),
+        ),
         suggestion="use `scan`, or `fori_loop` with constant bounds; or stop the gradient before the loop",
     )
