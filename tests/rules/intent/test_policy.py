@@ -84,9 +84,21 @@ def test_a_sign_makes_reuse_of_a_key_a_warning(sign):
 
 def test_every_sign_that_speaks_to_keys_has_an_example():
     names = {one.name for one in SIGNALS if one.rules is not None and "key-reused" in one.rules}
-    assert names | {"on purpose"} == {*SHARED, "test code"}
+    assert names | {"on purpose"} == {*SHARED, "test code", "drawn again"}
     assert all((one.read.__doc__ or "").startswith("Read from ") and "`" in str(one.read.__doc__) for one in SIGNALS)
     assert len({one.name for one in SIGNALS}) == len(SIGNALS)
+
+
+def test_noise_that_is_added_and_taken_away_again_is_meant():
+    code = """
+def f(key, w, v):
+    up = jnp.sum((w + 0.1 * jax.random.normal(key, w.shape)) ** 2)
+    down = jnp.sum((w {} 0.1 * jax.random.normal(key, w.shape)) ** 2)
+    return jnp.stack([up, down])
+"""
+    assert severities(code.format("-")) == []
+    assert severities(code.format("+")) == ["error"]
+    assert severities("def f(key):\n    return 2 * jax.random.normal(key) - jax.random.normal(key)\n") == ["error"]
 
 
 def test_choices_by_other_probabilities_are_not_aligned():

@@ -18,7 +18,7 @@ from jaxaudit.analyses.solve import provide, rests_on_shapes, without_fields, wi
 from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.intent import results, sharing, subjects
+from jaxaudit.rules.intent import replays, results, sharing, subjects
 from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared, says_side
 from jaxaudit.spans import Span
 
@@ -197,6 +197,7 @@ def _tried_out(one: Obligation, facts: Facts) -> str:
 
 SIGNALS = (
     Signal("only assumed", Level.UNKNOWN, _only_assumed),
+    Signal("drawn again", Level.UNKNOWN, replays.replayed, _KEYS),
     Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | {"ignored-argument"}),
     Signal("slow in a test", Level.UNKNOWN, _slow_in_test),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),

@@ -89,6 +89,25 @@ class KeyReused(Rule):
         state, key = kernel(key, state)
         return state + jax.random.normal(noise_key), jax.random.uniform(key)
 
+    ## the same noise added and taken away again, and a step along it
+    def move(params, key, amount):
+        leaves, structure = jax.tree.flatten(params)
+        keys = jax.random.split(key, len(leaves))
+        moved = [p + amount * jax.random.normal(k, p.shape) for p, k in zip(leaves, keys)]
+        return jax.tree.unflatten(structure, moved)
+
+    @jax.jit
+    def step(params, key, eps, rate):
+        params = move(params, key, eps)
+        up = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params))
+        params = move(params, key, -2 * eps)
+        down = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params))
+        params = move(params, key, eps)
+        return move(params, key, -rate * (up - down) / (2 * eps))
+
+    def main(params, key):
+        return step(params, key, 0.01, 0.1)
+
     ## a key that is shared on purpose
     def pair(key):
         first = jax.random.normal(key, (3,))
