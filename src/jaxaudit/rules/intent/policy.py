@@ -97,6 +97,9 @@ def lowered(obligations: Iterable[Obligation], facts: Facts) -> Iterator[Obligat
 def _lowered(one: Obligation, facts: Facts) -> Obligation:
     warns = one.severity is Severity.WARNING
     for signal in SIGNALS:
+        # What is not about the use of a key shows no sign in how keys are used.
+        if signal.rules == _KEYS and not one.subject.uses:
+            continue
         if (signal.rules is not None and one.rule not in signal.rules) or (warns and signal.lowers is Level.WARNING):
             continue
         if why := signal.read(one, facts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
 from jaxaudit.analyses.keys.conflicts import Conflict, is_in_rule
@@ -13,6 +14,7 @@ from jaxaudit.ir import Program, Value
 from jaxaudit.ir.ops import SELECTED
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
+from jaxaudit.rules.random._shared.reseeded import Twins, twins
 from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
 from jaxaudit.spans import Span
 
@@ -25,7 +27,8 @@ class KeyReused(Rule):
     ## What it does
     Follows every key from its seed through splits, fold-ins, containers, function calls and transformations, and asks
     of each use whether the same key was used before on the same path. Drawing numbers and splitting both use a key up.
-    Folding data in does not, as long as the data differ.
+    Folding data in does not, as long as the data differ. Functions that make a key of a seed are asked as well: what
+    two calls of one give is the same, and must not be trained side by side.
 
     ## Why is this bad?
     JAX's random functions are pure: the same key gives the same random bits. Two draws from one key are not
@@ -108,6 +111,25 @@ class KeyReused(Rule):
     def main(params, key):
         return step(params, key, 0.01, 0.1)
 
+    ## a target that starts as what it follows, and two runs on equal terms
+    def weights():
+        return jax.random.normal(jax.random.key(0), (3,))
+
+    @jax.jit
+    def learn(w, target, x):
+        goal = jnp.tanh(x @ target)
+        w = w - 0.1 * jax.grad(lambda w: (x @ w - goal) ** 2)(w)
+        return w, 0.9 * target + 0.1 * w
+
+    def run(rate, x):
+        w, target = weights(), weights()
+        for _ in range(9):
+            w, target = learn(w, target, rate * x)
+        return w
+
+    def main():
+        return run(0.1, jnp.ones(3)), run(0.2, jnp.ones(3))
+
     ## a key that is shared on purpose
     def pair(key):
         first = jax.random.normal(key, (3,))
@@ -166,6 +188,26 @@ class KeyReused(Rule):
         state = kernel(key, state)
         return state + jax.random.normal(key, state.shape)  #?
 
+    ## two critics that both learn are made of one seed
+    class Critic:
+        def __init__(self, size):
+            self.w = jax.random.normal(jax.random.key(0), (size,))
+
+    @jax.jit
+    def learn(w1, w2, x):
+        goal = jnp.minimum(x @ w1, x @ w2)
+        def move(w):
+            return w - 0.1 * jax.grad(lambda w: (x @ w - goal) ** 2)(w)
+        return move(w1), move(w2)
+
+    def main(x):
+        one = Critic(3)
+        two = Critic(3)  #!
+        w1, w2 = one.w, two.w
+        for _ in range(9):
+            w1, w2 = learn(w1, w2, x)
+        return w1, w2
+
     ## split twice, but nobody draws from the same row: a warning
     def move(key, x):
         _, noise_key = jax.random.split(key)
@@ -181,6 +223,7 @@ class KeyReused(Rule):
         """List every use of a key."""
         keys = facts.get(KeyFacts)
         yield from (one for scope, found in keys.conflicts for one in _judge(scope, found, keys))
+        yield from map(_reseeded, twins(keys, facts))
 
 
 def _judge(scope: Scope, found: Mapping[Use, Conflict], keys: KeyFacts) -> Iterator[Obligation]:
@@ -197,6 +240,24 @@ def _judge(scope: Scope, found: Mapping[Use, Conflict], keys: KeyFacts) -> Itera
             yield _inside(keys, conflict)
         elif use.spot not in keys.repeated and not is_unrolled(conflict):
             yield _finding(scope, keys, conflict)
+
+
+def _reseeded(found: Twins) -> Obligation:
+    """Blame the second of two calls that draw the same for things which are to differ."""
+    function = callee_of(found.second)
+    return Obligation(
+        found.second.span,
+        message=short(f"`{function}` makes its key of the same seed again: both calls give the same numbers"),
+        current="both results are trained side by side, and they start and stay equal",
+        expected="what is made several times so that it differs gets a key of its own each time",
+        steps=steps(
+            (found.first.span, f"`{function}` is called for the first time"),
+            (found.seed.span, "the key is made here, of the same seed in both calls"),
+            (found.draw.span, "this is drawn from it"),
+            (found.together.span, "here both are used"),
+        ),
+        suggestion=f"give `{function}` a key, and split one before the calls",
+    )
 
 
 def _is_drawn_from(conflict: Conflict, keys: KeyFacts) -> bool:

@@ -289,9 +289,8 @@ def _class_method(it: Interpreter, cls: ClassValue, name: str, given: Arguments,
     for base in library_bases(cls):
         row = lookup(f"{base}.{name}")
         if row is not None:
-            library.emit_row(it, row, f"{base}.{name}", given, span)
-            value = it.unknown(f"made by {base}.{name}", span).value
-            return it.heap.new(ObjectBox(cls, dict(given.keywords), value))
+            made = library.emit_row(it, row, f"{base}.{name}", given, span)
+            return it.heap.new(ObjectBox(cls, dict(given.keywords), materialise(it, made, span)))
     return _unknown(it, cls, name, given, span)
 
 
