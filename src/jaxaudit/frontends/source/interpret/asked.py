@@ -47,7 +47,7 @@ def member(it: Interpreter, item: Abstract, container: Abstract, construct: str,
 def equal(it: Interpreter, left: Abstract, right: Abstract, construct: str, span: Span) -> None:
     """Note that Python asks whether two values are equal, one of which it may not know yet."""
     sides = (left, right)
-    if not any(isinstance(side, Leaf) for side in sides) or left == right or any(map(_is_word, sides)):
+    if not any(map(_is_open, sides)) or left == right or any(map(_is_word, sides)):
         return
     parts = {"x": argument(it, left, span), "y": argument(it, right, span)}
     made = it.emit("array.map", span, parts, {"function": "equal", "operator": True}).result
@@ -60,7 +60,7 @@ def hashed(it: Interpreter, key: Abstract, construct: str, span: Span) -> None:
     if isinstance(key, TupleValue):
         for part in key.items:
             hashed(it, part, construct, span)
-    elif isinstance(key, Leaf):
+    elif _is_open(key):
         test(it, key, construct, span)
 
 
@@ -79,8 +79,7 @@ def order(it: Interpreter, given: Arguments, construct: str, span: Span) -> None
     ranked = items if key is None or key == Const(None) else [it.call(key, Arguments((one,)), span) for one in items]
     if len(ranked) > 1 or known_items(it, given.positional[0]) is None:
         for item in ranked:
-            leading = _leading(it, item)
-            if isinstance(leading, Leaf):
+            if _is_open(leading := _leading(it, item)):
                 test(it, leading, construct, span)
 
 
@@ -126,8 +125,15 @@ def _leading(it: Interpreter, item: Abstract) -> Abstract:
     return item if not items or isinstance(item, Record) else _leading(it, items[0])
 
 
+def _is_open(value: Abstract) -> bool:
+    """Whether a value may be an array: text and what `int` or `float` gives is none."""
+    return isinstance(value, Leaf) and not value.cls.startswith("builtins.")
+
+
 def _is_text(value: Abstract) -> bool:
-    return isinstance(value, Const) and isinstance(value.value, str)
+    return (isinstance(value, Const) and isinstance(value.value, str)) or (
+        isinstance(value, Leaf) and value.cls == "builtins.str"
+    )
 
 
 def _is_word(value: Abstract) -> bool:
