@@ -99,6 +99,7 @@ INDEPENDENT = {
     },
     "TracingFacts": {
         "retrace-every-call": "an argument that no turn makes is the same in all",
+        "reverse-through-while-loop": "what depends on what is data flow",
         "static-argument-misuse": "a constant can be hashed",
         "tracer-leak": "a constant is not traced",
         "dynamic-shape": "the size is given in the call",
