@@ -15,17 +15,17 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.notes.bindings import held
 from jaxaudit.frontends.source.notes.turns import note_turns
-from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
+from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names, changing
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
-from jaxaudit.frontends.source.values.structure import kind_of, materialise, rebuild, same
+from jaxaudit.frontends.source.values.structure import kind_of, leaves, materialise, rebuild, same
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.spans import Span
 
-_ATTEMPTS = 4
+_ATTEMPTS = 6
 _MOST_PARTS = 64
 """A container with more parts than this is carried as one value."""
 
@@ -69,6 +69,10 @@ def while_(it: Interpreter, node: ast.While) -> Exit:
     return it.execute(node.orelse)
 
 
+_Holder = str | tuple[int, str]
+"""What holds a value from turn to turn: a variable, or an attribute of an object."""
+
+
 @dataclass(slots=True)
 class _Attempt:
     """One interpretation of a body, and whether its end agrees with its beginning."""
@@ -81,8 +85,9 @@ class _Attempt:
     nexts: list[Value] = field(default_factory=list)
     exits: LoopExits = field(default_factory=LoopExits)
     ends: Env = field(default_factory=dict)
-    unstable_names: set[str] = field(default_factory=set)
-    unstable_boxes: set[int] = field(default_factory=set)
+    unstable: set[_Holder] = field(default_factory=set)
+    changed: set[int] = field(default_factory=set)
+    """The objects that a turn changes though they were taken to stay."""
     unchanged: set[int] = field(default_factory=set)
     """The objects that were expected to change and did not."""
     extra: list[Value] = field(default_factory=list)
@@ -98,13 +103,14 @@ class Loop:
         self, it: Interpreter, op: str, node: ast.expr | ast.stmt, names: frozenset[str], attrs: dict[str, object]
     ) -> None:
         self.it, self.op, self.span, self.names, self.attrs = it, op, it.span(node), names, attrs
-        self.split: dict[int, tuple[str, Box]] = {}
+        self.split: dict[int, tuple[_Holder, Box]] = {}
         self.before: Env = dict(it.frame.env)
         # A variable that is assigned holds another object after the first turn.
-        self.opaque = {name: 1 for name in self._carried() if isinstance(self.before[name], Ref)}
+        self.opaque: dict[_Holder, int] = {name: 1 for name in self._carried() if isinstance(self.before[name], Ref)}
+        """How often what variables and attributes were taken for did not hold."""
         self.expected = self._expected(node)
-        self.havoc = dict.fromkeys(self.expected, 0)
-        """The objects that turns change, and how often what they were taken for did not hold."""
+        self.havoc = set(self.expected)
+        """The objects that turns change."""
         self.reads = it.reads()
         self.returned, self.yielded, self.left = len(it.frame.returns), len(it.frame.yields), len(it.frame.left)
 
@@ -116,14 +122,12 @@ class Loop:
         """
         attempt = self._attempt(turn, collect)
         for _ in range(_ATTEMPTS):
-            if not (attempt.unstable_names or attempt.unstable_boxes or attempt.unchanged):
+            if not (attempt.unstable or attempt.changed or attempt.unchanged):
                 break
-            for name in attempt.unstable_names:
-                self.opaque[name] = self.opaque.get(name, 0) + 1
-            for id_ in attempt.unstable_boxes:
-                self.havoc[id_] = self.havoc.get(id_, -1) + 1
-            for id_ in attempt.unchanged:
-                del self.havoc[id_]
+            for holder in attempt.unstable:
+                self.opaque[holder] = self.opaque.get(holder, 0) + 1
+            self.havoc |= attempt.changed
+            self.havoc -= attempt.unchanged
             self.expected = set()
             attempt = self._attempt(turn, collect)
         self._finish(attempt)
@@ -140,10 +144,10 @@ class Loop:
         entered = (it.builder.newest, it.heap.newest)
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)
-        heads = {name: head.carried(name, self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
+        heads = {name: head.of(self.before[name], self.opaque.get(name, 0), name) for name in self._carried()}
+        boxes = {id_: head.box(Ref(id_), self.opaque) for id_ in sorted(self.havoc)}
         self.split = head.split
         it.heap.begin()
-        boxes = {id_: head.box(Ref(id_), opacity) for id_, opacity in sorted(self.havoc.items())}
         for id_, box in boxes.items():
             it.heap[Ref(id_)] = box
         it.frame.env.update(heads)
@@ -156,8 +160,8 @@ class Loop:
             self._end_turn(attempt, leaving)
             attempt.extra = [] if collect is None else collect()
         changed = set(it.heap.undo())
-        attempt.unstable_names |= {name for id_, (name, _) in self.split.items() if id_ in changed}
-        attempt.unstable_boxes |= changed - self.havoc.keys() - self.split.keys()
+        attempt.unstable |= {holder for id_, (holder, _) in self.split.items() if id_ in changed}
+        attempt.changed |= changed - self.havoc - self.split.keys()
         return attempt
 
     def _forget_outer_variables(self) -> None:
@@ -202,13 +206,11 @@ class Loop:
             end = join(it, values, "continue", self.span)
             attempt.ends[name] = end
             if not self._match(head, end, attempt.nexts):
-                attempt.unstable_names.add(name)
+                attempt.unstable.add(name)
         for id_, box in attempt.boxes.items():
-            now = it.heap[Ref(id_)]
-            if now is box and id_ in self.expected:
+            if it.heap[Ref(id_)] is box and id_ in self.expected:
                 attempt.unchanged.add(id_)
-            if not self._match_box(box, now, attempt.nexts, Ref(id_)):
-                attempt.unstable_boxes.add(id_)
+            attempt.unstable |= self._unmatched(box, attempt.nexts, id_)
 
     def _match(self, head: Abstract, end: Abstract, nexts: list[Value]) -> bool:
         """Append the values for the next turn; False when the structure changed."""
@@ -242,14 +244,15 @@ class Loop:
         matches = [self._match(head, end, nexts) for head, end in zip(heads, ends, strict=True)]
         return all(matches)
 
-    def _match_box(self, head: Box, end: Box, nexts: list[Value], ref: Ref) -> bool:
-        if isinstance(head, OpaqueBox):
-            nexts.append(materialise(self.it, ref, self.span))
-            return True
-        if isinstance(head, ObjectBox) and isinstance(end, ObjectBox):
-            ends = [end.attrs.get(name, part) for name, part in head.attrs.items()]
-            return self._match_all(head.attrs.values(), ends, nexts)
-        return head is end
+    def _unmatched(self, head: Box, nexts: list[Value], id_: int) -> set[_Holder]:
+        """Return the attributes of an object whose structure changed in a turn."""
+        if not isinstance(head, ObjectBox):
+            nexts.append(materialise(self.it, Ref(id_), self.span))
+            return set()
+        end = self.it.heap[Ref(id_)]
+        attrs = end.attrs if isinstance(end, ObjectBox) else {}
+        matched = {name: self._match(part, attrs.get(name, part), nexts) for name, part in head.attrs.items()}
+        return {(id_, name) for name, fits in matched.items() if not fits}
 
     def _finish(self, attempt: _Attempt) -> None:
         it = self.it
@@ -273,12 +276,17 @@ class Loop:
                 env[name] = join(it, [env[name], *late], "break", self.span)
         it.frame.env = env
         for id_, box in attempt.boxes.items():
-            it.heap[Ref(id_)] = _renamed_box(box, outside)
+            it.heap[Ref(id_)] = self._box_after(box, outside)
 
     def _after(self, head: Abstract, outside: dict[Value, Value]) -> Abstract:
         """Return what a variable holds after the loop; a container that was carried in parts is made anew."""
         renewed = _renamed(head, outside)
         return rebuild(renewed, lambda leaf: _as_leaf(leaf, outside), self.it) if self._is_split(head) else renewed
+
+    def _box_after(self, box: Box, outside: dict[Value, Value]) -> Box:
+        if isinstance(box, ObjectBox):
+            return replace(box, attrs={name: self._after(part, outside) for name, part in box.attrs.items()})
+        return OpaqueBox(outside.get(box.value, box.value), box.kind) if isinstance(box, OpaqueBox) else box
 
     def _is_split(self, head: Abstract) -> bool:
         if isinstance(head, TupleValue | Record):
@@ -293,8 +301,9 @@ def parts_of(box: Box) -> Mapping[Any, Abstract] | None:
             return {(type(box), key): part for key, part in entries.items()}
         case ListBox(items=items, kind="list"):
             return {(type(box), at): part for at, part in enumerate(items)}
-        case ObjectBox(cls=cls, attrs=attrs, value=None):
-            return {(id(cls), name): part for name, part in attrs.items()}
+        case ObjectBox(cls=cls, attrs=attrs, value=value, changed=changed):
+            whole = {} if value is None else {(id(cls), changed): Leaf(value)}
+            return {**{(id(cls), name): part for name, part in attrs.items()}, **whole}
     return None
 
 
@@ -304,8 +313,11 @@ def _with_parts(box: Box, parts: list[Abstract]) -> Box:
             return DictBox(dict(zip(entries, parts, strict=True)))
         case ListBox(kind=kind):
             return ListBox(tuple(parts), kind)
-        case ObjectBox(cls=cls, attrs=attrs):
-            return ObjectBox(cls, dict(zip(attrs, parts, strict=True)))
+        case ObjectBox(attrs=attrs, value=value):
+            whole = parts.pop() if value is not None else None
+            return replace(
+                box, attrs=dict(zip(attrs, parts, strict=True)), value=whole.value if isinstance(whole, Leaf) else None
+            )
     return box
 
 
@@ -316,12 +328,10 @@ class _Head:
         self.it, self.span = it, span
         self.initial: list[Value] = []
         self.params: list[Value] = []
-        self.split: dict[int, tuple[str, Box]] = {}
-        """The containers that are carried in parts, with the variable that holds each."""
-
-    def carried(self, name: str, value: Abstract, opacity: int) -> Abstract:
-        """Return the head of a variable: exact, then in parts, then with opaque parts, at last as one leaf."""
-        return self.of(value, opacity, name)
+        self.split: dict[int, tuple[_Holder, Box]] = {}
+        """The containers that are carried in parts, with what holds each."""
+        self.open: set[int] = set()
+        """The containers around the part that is looked at: an object may hold itself."""
 
     def leaf(self, value: Abstract, *, whole: bool = False) -> Leaf:
         """Make a parameter; `whole` keeps what a library's object holds, for as long as no turn exchanges it."""
@@ -332,40 +342,46 @@ class _Head:
             return Leaf(self.params[-1])
         return value.at(self.params[-1]) if whole else Leaf(self.params[-1], value.cls)
 
-    def of(self, value: Abstract, opacity: int, name: str = "") -> Abstract:
+    def of(self, value: Abstract, opacity: int, holder: _Holder) -> Abstract:
         """Return the head of one value: exact at first, then in parts, then with opaque parts, at last as one leaf."""
         if opacity > 2 or isinstance(value, Leaf | Const):
             return self.leaf(value, whole=not opacity)
         if isinstance(value, TupleValue):
-            return TupleValue(tuple([self.of(item, opacity, name) for item in value.items]))
+            return TupleValue(tuple([self.of(item, opacity, holder) for item in value.items]))
         if isinstance(value, Record):
-            return Record(value.cls, tuple([self.of(item, opacity, name) for item in value.items]))
-        if opacity == 1 and name and isinstance(value, Ref):
-            return self.in_parts(value, name)
+            return Record(value.cls, tuple([self.of(item, opacity, holder) for item in value.items]))
+        if opacity == 1 and isinstance(value, Ref):
+            return self.in_parts(value, holder)
         return self.leaf(value) if opacity else value
 
-    def in_parts(self, ref: Ref, name: str) -> Abstract:
+    def in_parts(self, ref: Ref, holder: _Holder) -> Abstract:
         """Return a container of which every part that may change is a parameter of its own."""
         box = self.it.heap[ref]
         parts = parts_of(box)
-        if parts is None or not 0 < len(parts) <= _MOST_PARTS:
+        if parts is None or not 0 < len(parts) <= _MOST_PARTS or ref.id in self.open:
             return self.leaf(ref)
-        made = _with_parts(box, [self.of(part, 1, name) for part in parts.values()])
+        self.open.add(ref.id)
+        made = _with_parts(box, [self.field(part, 1, holder) for part in parts.values()])
+        self.open.discard(ref.id)
         new = self.it.heap.new(made)
-        self.split[new.id] = (name, made)
+        self.split[new.id] = (holder, made)
         return new
 
-    def field(self, value: Abstract, opacity: int) -> Abstract:
+    def field(self, value: Abstract, opacity: int, holder: _Holder) -> Abstract:
         """Return the head of an attribute; those that hold functions are set once, in the constructor."""
         functions = FunctionValue | Transformed | BoundMethod | PartialValue
-        return value if isinstance(value, functions) else self.of(value, opacity)
+        # `model.apply` of a model that has no arrays yet.
+        method = isinstance(value, Attribute) and not leaves(self.it, value)
+        return value if method or isinstance(value, functions) else self.of(value, opacity, holder)
 
-    def box(self, ref: Ref, opacity: int) -> Box:
+    def box(self, ref: Ref, opaque: Mapping[_Holder, int]) -> Box:
+        """Return the head of an object that turns change."""
         box = self.it.heap[ref]
-        if isinstance(box, ObjectBox):
-            attrs = {name: self.field(value, opacity) for name, value in box.attrs.items()}
-            return replace(box, attrs=attrs)
-        return OpaqueBox(self.leaf(ref).value, kind_of(self.it, ref))
+        if not isinstance(box, ObjectBox):
+            return OpaqueBox(self.leaf(ref).value, kind_of(self.it, ref))
+        held = {name: (value, (ref.id, name)) for name, value in box.attrs.items()}
+        attrs = {name: self.field(value, opaque.get(at, 0), at) for name, (value, at) in held.items()}
+        return replace(box, attrs=attrs)
 
 
 def _renamed(value: Abstract, names: dict[Value, Value]) -> Abstract:
@@ -380,14 +396,6 @@ def _renamed(value: Abstract, names: dict[Value, Value]) -> Abstract:
 
 def _as_leaf(leaf: Leaf, names: dict[Value, Value]) -> Leaf:
     return leaf.at(names.get(leaf.value, leaf.value))
-
-
-def _renamed_box(box: Box, names: dict[Value, Value]) -> Box:
-    if isinstance(box, OpaqueBox):
-        return OpaqueBox(names.get(box.value, box.value), box.kind)
-    if isinstance(box, ObjectBox):
-        return replace(box, attrs={name: _renamed(part, names) for name, part in box.attrs.items()})
-    return box
 
 
 HANDLERS = {ast.For: for_, ast.AsyncFor: for_, ast.While: while_}
