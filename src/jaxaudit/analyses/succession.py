@@ -6,9 +6,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import holders
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import INLINE, LOOPS
+from jaxaudit.ir.interfaces import Loop, given_as, leaves_as
+from jaxaudit.ir.ops import BODIES, INLINE, LOOPS
 from jaxaudit.spans import Span
 
 
@@ -53,11 +54,25 @@ def _way(flow: Flow, op: Op, old: Value) -> Way:
     holder = flow.holder(op)
     loop = None if holder is None else Loop.of(holder)
     if loop is None:
-        return Way.RETURNED
+        return Way.CARRIED if _comes_round(flow, old, flow.places.function_of(op)) else Way.RETURNED
     given = [following for _, following in loop.successors]
     makers = (flow.maker(one) for one in given)
     is_open = any(made is not None and made.name == "py.unknown" for made in makers)
     return Way.CARRIED if is_open or old in given else Way.READ
+
+
+def _comes_round(flow: Flow, param: Value, region: Region) -> bool:
+    """Whether a function gives back what it was given, and all callers hand that to the next turn of a loop."""
+    around = holders(flow, region) if param in region.params else ()
+    return bool(around) and all(op.name in BODIES and _is_carried_on(flow, op, region, param) for op in around)
+
+
+def _is_carried_on(flow: Flow, op: Op, region: Region, param: Value) -> bool:
+    loop, given, out = own_loop(flow, op), set(given_as(op, region, param)), set(leaves_as(op, region, param))
+    if loop is not None:
+        return any(one in given and following in out for one, following in loop.successors)
+    outer = flow.places.function_of(op)
+    return any(one in outer.results for one in out) and any(_comes_round(flow, one, outer) for one in given)
 
 
 def _is_after(flow: Flow, op: Op, made: Op) -> bool:

@@ -10,27 +10,31 @@ _TRANSFORMATION = "optax.GradientTransformation"
 _OPTIMIZERS = merge(
     rows(_NAME, "py.call_library", """
         fromage sgd sign_sgd: learning_rate
-        polyak_sgd: max_learning_rate
         freeze: mask
-        masked: inner mask
-        partition multi_transform: transforms param_labels
-        flatten: inner
-        lookahead: fast_optimizer sync_period slow_step_size
         adaptive_grad_clip: clipping eps
         add_decayed_weights: weight_decay mask
-        apply_if_finite: inner max_consecutive_errors
         centralize identity keep_params_nonnegative set_to_zero zero_nans:
         clip: max_delta
         clip_by_block_rms: threshold
         clip_by_global_norm: max_norm
-        conditionally_mask conditionally_transform: inner should_transform_fn forward_extra_args
         normalize_by_update_norm: scale_factor eps
         scale: step_size
         scale_by_learning_rate: learning_rate
+        """, result=_TRANSFORMATION, roles="optimizer.direct"),
+    rows(_NAME, "py.call_library", """
+        polyak_sgd: max_learning_rate
         scale_by_schedule: step_size_fn
-        with_extra_args_support: tx
         MultiSteps.gradient_transformation:
         """, result=_TRANSFORMATION),
+    rows(_NAME, "py.call_library", """
+        masked: inner mask
+        partition multi_transform: transforms param_labels
+        flatten: inner
+        lookahead: fast_optimizer sync_period slow_step_size
+        apply_if_finite: inner max_consecutive_errors
+        conditionally_mask conditionally_transform: inner should_transform_fn forward_extra_args
+        with_extra_args_support: tx
+        """, result=_TRANSFORMATION, roles="optimizer.chain"),
     rows(_NAME, "py.call_library", """
         adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad: learning_rate
         lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate

@@ -13,7 +13,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_optimizer_step
-from jaxaudit.ir import Op, Value
+from jaxaudit.ir import Argument, Op, Symbol, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.libraries.lookup import lookup, plays
 from jaxaudit.rules.intent.names import is_newer, is_unwanted
@@ -175,11 +175,12 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
     # A map over trees has one result: where nobody reads it, it was computed for nothing.
     if lost.ground is Ground.NATURE or made.name == "tree.map" or computes_nothing_else:
         return True
+    if any(one.way is Way.CARRIED for one in lost.ways):
+        return True
     if own_loop(flow, made) is None:
         return False
     # A step that differentiates trains the same old parameters in each turn; a name alone makes nothing a parameter.
-    trains = lost.ground is not Ground.VARIABLE and _trains(made)
-    return trains or any(one.way is Way.CARRIED for one in lost.ways) or _stands_still(lost, flow)
+    return (lost.ground is not Ground.VARIABLE and _trains(made)) or _stands_still(lost, flow)
 
 
 def _is_made_again(lost: Lost, flow: Flow) -> bool:
@@ -201,21 +202,30 @@ def _is_needed(lost: Lost, flow: Flow) -> bool:
         return False
     if not is_optimizer_step(made):
         return lost.handed_on and not plays(made.qualified, "module.apply")
-    has_moments = _has_moments(flow, made.value("self"))
-    return lost.handed_on if has_moments is None else has_moments and (lost.handed_on or lost.next_turn)
+    keeps = _keeps_something(flow, made.value("self"))
+    return lost.handed_on if keeps is None else keeps and (lost.handed_on or lost.next_turn)
 
 
-def _has_moments(flow: Flow, optimizer: Value | None) -> bool | None:
-    """Whether an optimizer keeps something of each step; None where its maker is not known."""
+def _keeps_something(flow: Flow, optimizer: Value | None) -> bool | None:
+    """Whether an optimizer keeps something of each step, moments or their number; None where that is not known."""
     maker = None if optimizer is None else origin(flow, optimizer, {}).op
     if maker is not None and isinstance(maker.constant, Value):
-        return _has_moments(flow, maker.constant)
-    if maker is None or lookup(maker.qualified) is None:
+        return _keeps_something(flow, maker.constant)
+    if maker is None:
         return None
     if plays(maker.qualified, "optimizer.chain"):
-        parts = [_has_moments(flow, one) for one in maker.operands]
+        parts = [_keeps_something(flow, one) for one in maker.operands]
         return True if True in parts else None if None in parts else False
-    return plays(maker.qualified, "optimizer.moments")
+    if plays(maker.qualified, "optimizer.direct"):
+        return bool(maker.arguments.get("momentum")) or _is_schedule(flow, maker.arguments.get("learning_rate"))
+    return True if plays(maker.qualified, "optimizer.moments") else None
+
+
+def _is_schedule(flow: Flow, rate: Argument) -> bool:
+    """Whether a learning rate is a function of the number of the step."""
+    made = origin(flow, rate, {}).op if isinstance(rate, Value) else None
+    row = None if made is None else lookup(made.qualified)
+    return isinstance(rate, Symbol) or (row is not None and row.cls == "optax.Schedule")
 
 
 def _stands_still(lost: Lost, flow: Flow) -> bool:

@@ -10,13 +10,15 @@ from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
-from jaxaudit.libraries.lookup import takes_function
+from jaxaudit.libraries.lookup import playing, takes_function
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.pytrees._shared.module_state import handed_on, lost_in, new_state, static_part, touches_leaves
 from jaxaudit.rules.successions import Lost, lost_successors
 from jaxaudit.rules.trees import nodes
+
+_RUNS = playing("module.apply")
 
 
 class ModuleStateMishandled(Rule):
@@ -120,7 +122,7 @@ def f(scale, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every module that crosses a border, and every new state that nobody reads."""
         flow = facts.flow
-        concerned = (*program.having(Op.border), *program.named("grad", "py.unread"), *program.called(".apply"))
+        concerned = (*program.having(Op.border), *program.named("grad", "py.unread"), *program.calling(*_RUNS))
         lost = lost_successors(facts)
         yield from _frozen(program, flow)
         yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow, lost.get(op)))
@@ -128,7 +130,7 @@ def f(scale, x):
 
 def _judge(op: Op, flow: Flow, lost: Lost | None) -> Iterator[Obligation]:
     border = op.border
-    if op.qualified.endswith(".apply") and (fresh := new_state(op, flow)) is not None:
+    if (fresh := new_state(op, flow)) is not None:
         yield from _kept(op, fresh, flow)
     elif op.name == "grad" and static_part(op, flow):
         yield _static(op)
@@ -223,12 +225,16 @@ def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
     elif lost.name == "grad":
         instead = handed_on(flow, op, lost)
         yield Obligation(
-            (instead or lost).span,
+            (lost if instead is None or instead.name == "py.return" else instead).span,
             severity=Severity.WARNING if instead is None else Severity.ERROR,
             message="the updated state of the module comes out of the gradient, and nobody reads it",
             current="training computes new averages, and the next step starts from the old ones",
             expected="the updated state goes into the next step",
-            steps=(Step(op.span, "the state is updated here"), Step(lost.span, "and comes out here")),
+            steps=(
+                Step(op.span, "the state is updated here"),
+                Step(lost.span, "and comes out here"),
+                *(() if instead is None else (Step(instead.span, "the old state goes on from here"),)),
+            ),
             suggestion="keep the new state that the loss gives beside its value, and hand it on",
         )
 
@@ -240,7 +246,7 @@ def _updated_state(note: Op, flow: Flow) -> Op | None:
     if part is None or part.name != "py.unpack" or len(part.results) != 2 or part.results[1] is not value:
         return None
     made = flow.maker(part.operands[0])
-    return made if made is not None and made.qualified.endswith(".apply") and made.arguments.get("mutable") else None
+    return made if made is not None and made.qualified in _RUNS and made.arguments.get("mutable") else None
 
 
 def _is_trained(op: Op, flow: Flow) -> bool:

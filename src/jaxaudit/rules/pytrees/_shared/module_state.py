@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.analyses.lineage.skeletons import skeleton
-from jaxaudit.analyses.queries import last, walk
+from jaxaudit.analyses.queries import last, made_by, through_ops, walk
+from jaxaudit.analyses.versions import COPIES
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Call
-from jaxaudit.ir.ops import REMARKS
+from jaxaudit.ir.ops import REMARKS, SELECTED
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.pytrees._shared.optimizers import resolved
 
-_TRAIN_STATE = playing("train_state.create", "train_state.replace", "train_state.step")
+_TRAIN_STATE = (*playing("train_state.create", "train_state.replace", "train_state.step"), *COPIES)
+_PARTS = through_ops(*SELECTED)
 _APART = "not <equinox."
 
 
@@ -25,7 +27,15 @@ def new_state(op: Op, flow: Flow) -> Value | None:
     if not plays(op.qualified, "module.apply") or not (op.has("state") or op.arguments.get("mutable")):
         return None
     unpacked = [one for one in flow.readers.get(op.result, ()) if one.name == "py.unpack" and len(one.results) == 2]
-    return unpacked[0].results[1] if len(unpacked) == 1 and _has_averages(op, flow) else None
+    kept = len(unpacked) == 1 and (_has_averages(op, flow) or _is_handed_in(op))
+    return unpacked[0].results[1] if kept else None
+
+
+def _is_handed_in(op: Op) -> bool:
+    """Whether a run says that a collection is mutable which it is given: then the module has it, and changes it."""
+    given, mutable = op.arguments.get("variables"), op.arguments.get("mutable")
+    names = mutable if isinstance(mutable, tuple) else (mutable,)
+    return isinstance(given, Mapping) and any(name in given for name in names if isinstance(name, str))
 
 
 def _has_averages(op: Op, flow: Flow) -> bool:
@@ -64,10 +74,15 @@ def handed_on(flow: Flow, op: Op, lost: Op) -> Op | None:
     values = {inner.get(value, value) for value in (*old, *_old_state(op))}
     readers = [one for value in values for one in flow.readers.get(value, ())]
     beside = [one for one in readers if flow.places.region_of.get(one) is region]
-    kept = next((one for one in beside if one.qualified in _TRAIN_STATE), None)
-    if kept is not None or any(one.name == "py.return" for one in beside):
-        return kept or lost
-    return lost if any(region in flow.leaving.get(value, ()) for value in values) else None
+    # The next state of training is made of the gradients that come out of the same call.
+    gradients = walk(lost.results, lambda one: made_by(flow, one, _PARTS))
+    stepped = (one for value in gradients for one in flow.readers.get(value, ()))
+    kept = next((one for one in (*beside, *stepped) if one.qualified in _TRAIN_STATE), None)
+    given = next((one for one in beside if one.name == "py.return"), None)
+    if given is not None:
+        return kept or given
+    is_left = any(region in flow.leaving.get(value, ()) for value in values)
+    return kept if kept in beside else (kept or lost) if is_left else None
 
 
 def _old_state(op: Op) -> list[Value]:
