@@ -43,7 +43,7 @@ def goes_on(flow: Flow, old: Value, made: Op, *, method: bool = False) -> list[G
     found = [GoesOn(_way(flow, op, old), op.span) for op in sorted(later, key=flow.places.order.__getitem__)]
     if (loop := own_loop(flow, made)) is not None and (old, old) in loop.successors:
         found.append(GoesOn(Way.CARRIED, made.span))
-    again = _is_outside_turn(flow, old, made) or (method and _is_kept(flow, old, flow.places.region_of[made]))
+    again = _is_same_in_turns(flow, old, made) or (method and _is_kept(flow, old, flow.places.region_of[made]))
     return [*found, GoesOn(Way.AGAIN, made.span)] if again else found
 
 
@@ -93,10 +93,20 @@ def own_loop(flow: Flow, op: Op) -> Loop | None:
     return None
 
 
-def _is_outside_turn(flow: Flow, old: Value, made: Op) -> bool:
-    """Whether every turn of the loop around an op reads a value from outside of the loop."""
-    loop, home = own_loop(flow, made), flow.places.region_of_value(old)
-    return loop is not None and not flow.places.within(home, loop.body)
+def _is_same_in_turns(flow: Flow, old: Value, op: Op) -> bool:
+    """Whether every turn of a loop around an op reads the same value, however many calls away from the op it is."""
+    places = flow.places
+    for region, holder in places.up(places.region_of[op]):
+        if old in region.params and (holder is None or holder.name not in LOOPS):
+            calls = holders(flow, region)
+            given = [(one, call) for call in calls for one in given_as(call, region, old)]
+            return len(given) == len(calls) > 0 and all(_is_same_in_turns(flow, one, call) for one, call in given)
+        loop = None if holder is None else Loop.of(holder)
+        if loop is not None and (old, old) in loop.successors and loop != own_loop(flow, op):
+            return True
+        if loop is not None and not places.within(places.region_of_value(old), loop.body):
+            return True
+    return False
 
 
 def _is_kept(flow: Flow, old: Value, region: Region) -> bool:

@@ -9,11 +9,12 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import depends, holders, left, made_by, walk
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Symbol, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.libraries.lookup import lookup, plays
 from jaxaudit.rules.intent.names import is_newer, is_unwanted
@@ -157,10 +158,11 @@ def _by_the_way(note: Op, flow: Flow) -> Lost | None:
     return None
 
 
-def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
+def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
     """Whether the old value goes on by mistake for sure; None where its successor is said not to be wanted."""
+    flow = facts.flow
     if is_unwanted(lost.label):
-        needed = _is_needed(lost, flow) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
+        needed = _is_needed(lost, facts) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
         if needed:
             # A search tries several steps from one place that it holds from outside of its loop.
             return lost.handed_on or lost.ground is Ground.NATURE
@@ -178,7 +180,8 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
     if any(one.way is Way.CARRIED for one in lost.ways):
         return True
     if own_loop(flow, made) is None:
-        return False
+        # Callers may well ask for what else it gives, again and again from one start.
+        return False if any(one.way is not Way.AGAIN for one in lost.ways) else None
     # A step that differentiates trains the same old parameters in each turn; a name alone makes nothing a parameter.
     return (lost.ground is not Ground.VARIABLE and _trains(made)) or _stands_still(lost, flow)
 
@@ -195,15 +198,31 @@ def _trains(made: Op) -> bool:
     return any(inner.name == "grad" for body in made.regions for inner in body.walk())
 
 
-def _is_needed(lost: Lost, flow: Flow) -> bool:
+def _is_needed(lost: Lost, facts: Facts) -> bool:
     """Whether a protocol cannot do without the successor, whatever it is called: an optimizer needs its moments."""
-    made = lost.made
+    made, flow = lost.made, facts.flow
     if made.name not in ("key.draw", "py.call_library", *BODIES, *MAPPED):
         return False
     if not is_optimizer_step(made):
         return lost.handed_on and not plays(made.qualified, "module.apply")
     keeps = _keeps_something(flow, made.value("self"))
-    return lost.handed_on if keeps is None else keeps and (lost.handed_on or lost.next_turn)
+    if lost.handed_on or not keeps:
+        return lost.handed_on and keeps is not False
+    return lost.next_turn and _goes_into_next_turn(facts, made)
+
+
+def _goes_into_next_turn(facts: Facts, made: Op) -> bool:
+    """Whether a later turn of a loop starts from what a step of an optimizer changes, and not from before it."""
+    flow, versions = facts.flow, facts.get(Versions)
+
+    def goes_on(op: Op) -> bool:
+        moved = op.name in ("py.unpack", "py.item", "tree.leaf", "tree.map", "array.map")
+        return moved or any(versions.of(one) is not None for one in op.results)
+
+    reached = walk(made.results, lambda one: (*made_by(flow, one, goes_on), *left(flow, one)))
+    around = ((flow.places.owner.get(one), one) for one in reached)
+    loops = ((Loop.of(op), one) for home, one in around if home is not None for op in holders(flow, home))
+    return any(loop is not None and one in loop.body.params for loop, one in loops)
 
 
 def _keeps_something(flow: Flow, optimizer: Value | None) -> bool | None:

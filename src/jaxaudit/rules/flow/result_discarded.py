@@ -150,7 +150,8 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
         yield unknown(op.span, "the mapped function may be there for its effects")
     else:
-        timed = op.name == "tree.other" or (op.name in _TIMED and not _is_array_method(op))
+        trees = op.name == "tree.other" and op.qualified not in _COPIES
+        timed = trees or (op.name in _TIMED and not _is_array_method(op))
         # Outside of compiled code a check raises, whether its result is kept or not.
         deliberate = (timed and not is_update(op)) or _is_tried(op) or op.function in ("error_if", "branched_error_if")
         yield _finding(op, sure=not note.is_module_level and not deliberate)
@@ -162,7 +163,8 @@ def _is_tried(op: Op) -> bool:
     What is not known may also have a `replace` that changes it in place.
     """
     row = lookup(op.qualified)
-    return op.qualified == ".replace" or (is_update(op) and row is not None and not row.roles)
+    steps = op.name != "array.scatter" and is_update(op)
+    return op.qualified == ".replace" or (steps and row is not None and not row.roles)
 
 
 def _goes_on(op: Op, facts: Facts) -> bool:

@@ -128,7 +128,7 @@ class StaleValue(Rule):
         lost, flow = lost_successors(facts), facts.flow
         found = (*lost.values(), *untaken_successors(facts))
         for one in found:
-            yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, flow))
+            yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, facts))
         yield from (_started_over(*one) for one in _overwritten(program, facts))
         told = {one.made.span for one in found}
         noted = {value for note in program.named("py.unread") for value in note.values or ()}

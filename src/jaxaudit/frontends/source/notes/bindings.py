@@ -43,7 +43,8 @@ def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
         "values": _leaves(it, value),
         "guarded": scope is not None and node in scope.may_fail,
         "last": scope is not None and node in _ends(scope.node),
-        "module": function is None,
+        # What a notebook shows stands in no block.
+        "module": function is None and node in it.frame.module.tree.body,
     }
     it.emit("py.drop", it.span(node.value), attrs=attrs, results=0)
 
