@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from jaxaudit.analyses.buffers import given_twice, kept_in, readings
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
-from jaxaudit.analyses.queries import holders, left
+from jaxaudit.analyses.queries import behind, nothing, walk
 from jaxaudit.ir import Exit, Op, Program, Value
-from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, named, proved, unknown
 from jaxaudit.rules.trees import nodes
@@ -28,15 +28,13 @@ def train(params, grads):
 _HELD = ("py.item", "py.attr")
 
 
-_HANDING_ON = PYTHON_LOOPS | {"py.join"}
-"""Loops, and where one is left: they hand on what a name holds there, and may bind it anew before they read it."""
-
-
 class DonatedValueRead(Rule):
     """A buffer that was donated to a compiled function is read again.
 
     ## What it does
-    Looks at calls of functions that are compiled with `donate_argnums`, and at what reads the donated arguments below.
+    Looks at calls of functions that are compiled with `donate_argnums`, and at what reads the donated arguments below,
+    under any name: a variable, an attribute or a record may hold the same buffer. One call must not be given a buffer
+    twice where it is donated.
 
     ## Why is this bad?
     A donated buffer belongs to the call, which writes its results there. Where the device can do that, reading the
@@ -62,6 +60,34 @@ class DonatedValueRead(Rule):
         Example(
             "def f(step, x):\n    y = jax.jit(step, donate_argnums=0)(x)\n    return y.reshape(x.shape)\n",
             "its shape is not in the buffer",
+        ),
+        Example(
+            """
+            def best_of(params, batches, score):
+                step = jax.jit(jnp.add, donate_argnums=0)
+                best, top = None, 0.0
+                for batch in batches:
+                    params = step(params, batch)
+                    if score(params) > top:
+                        best, top = params.copy(), score(params)
+                return best * 2
+            """,
+            "a copy is kept",
+        ),
+        Example(
+            """
+            def make(key):
+                params = jax.random.normal(key, (3,))
+                return {"online": params, "target": params.copy()}
+
+            def train(key, batches):
+                step = jax.jit(lambda state, x: {name: one - x for name, one in state.items()}, donate_argnums=0)
+                state = make(key)
+                for x in batches:
+                    state = step(state, x)
+                return state
+            """,
+            "each part has its own buffer",
         ),
     )
     invalid = (
@@ -119,12 +145,44 @@ class DonatedValueRead(Rule):
             """,
             "the caller goes on with it",
         ),
+        Example(
+            """
+            def best_of(params, batches, score):
+                step = jax.jit(jnp.add, donate_argnums=0)
+                best, top = None, 0.0
+                for batch in batches:
+                    params = step(params, batch)
+                    if score(params) > top:
+                        best, top = params, score(params)
+                return best * 2  #!
+            """,
+            "a name that is kept over the turn that donates",
+        ),
+        Example(
+            """
+            def make(key):
+                params = jax.random.normal(key, (3,))
+                return {
+                    "online": params,
+                    "target": params,  #!
+                }
+
+            def train(key, batches):
+                step = jax.jit(lambda state, x: {name: one - x for name, one in state.items()}, donate_argnums=0)
+                state = make(key)
+                for x in batches:
+                    state = step(state, x)
+                return state
+            """,
+            "one buffer in two parts of what is donated",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
         for op in program.named("jit"):
             yield from _judged(op, facts.flow)
+            yield from _given_twice(op, facts.flow)
 
 
 def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -132,16 +190,32 @@ def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
     if donated is None:
         yield unknown(op.span, "which arguments are donated is not known")
     for value in donated or ():
-        readers = list(_readers_below(op, value, flow))
-        reader = next((one for one in readers if one.name not in _HANDING_ON), None)
-        if reader is None and readers:
-            yield unknown(op.span, f"whether {named(value, 'the donated argument')} is read as it was is not known")
-        elif reader is None and _is_held_on(value, flow):
+        reading = min(readings(flow, op, value), key=lambda one: flow.places.order[one.reader], default=None)
+        if reading is not None:
+            yield _finding(op, value, _seen_from(op, reading.reader, flow), kept_in(flow, reading.names))
+        elif _is_repeated(op, value, flow.places):
+            yield _finding(op, value, op)
+        elif _is_held_on(value, flow):
             yield unknown(op.span, f"what {named(value, 'the donated argument')} was taken from is used further")
-        elif reader is None:
-            yield proved(op.span, f"nothing reads {named(value, 'the donated argument')} below the call")
         else:
-            yield _finding(op, value, reader)
+            yield proved(op.span, f"nothing reads {named(value, 'the donated argument')} below the call")
+
+
+def _given_twice(op: Op, flow: Flow) -> Iterator[Obligation]:
+    """Judge two arguments of a call that are one buffer, of which one is donated."""
+    donated = _donated(op) or ()
+    for at, value in enumerate(op.operands):
+        others = (one for one in op.operands[:at] if value in donated or one in donated)
+        shared = next((one for other in others if (one := given_twice(flow, op, other, value)) is not None), None)
+        if shared is not None:
+            yield _twice(op, shared, _put_twice(flow, shared) or op)
+
+
+def _put_twice(flow: Flow, value: Value) -> Op | None:
+    """Return where something is built that has a buffer in two of its parts."""
+    inside = set(walk((value,), lambda one: behind(flow, one, nothing)))
+    notes = flow.program.named("py.again")
+    return next((note for note in notes if not inside.isdisjoint(note.values or ())), None)
 
 
 def _donated(op: Op) -> list[Value] | None:
@@ -159,24 +233,12 @@ def _donated(op: Op) -> list[Value] | None:
     return [node.value for node in parts if node.value is not None]
 
 
-def _readers_below(call: Op, value: Value, flow: Flow, seen: frozenset[Op] = frozenset()) -> Iterator[Op]:
-    """Return what reads the elements of a value after a call: below, in the next turn, or where the caller goes on."""
-    places, region = flow.places, flow.places.region_of[call]
-    for reader in flow.readers.get(value, ()):
-        below = reader is not call and places.comes_before(call, reader) and places.both_happen(call, reader)
-        if below and _reads(reader):
-            yield reader
-    if value in region.results:
-        yield from (reader for one in left(flow, value) for reader in flow.readers.get(one, ()) if _reads(reader))
-    if _is_repeated(call, value, places):
-        yield call
-    home = places.region_of_value(value)
-    if home is None or value not in home.params:
-        return
-    for caller in holders(flow, home):
-        if caller.name == "py.call" and caller not in seen:
-            for given in given_as(caller, home, value):
-                yield from _readers_below(caller, given, flow, seen | {caller})
+def _seen_from(call: Op, reader: Op, flow: Flow) -> Op:
+    """Return the call of the function that reads, where that is a function apart from the one that donates."""
+    around = [holder for _, holder in flow.places.up(flow.places.region_of[reader]) if holder is not None]
+    met = flow.places.meet(call, reader)
+    apart = around[: around.index(met.second) + 1] if met is not None and met.second in around else []
+    return next((one for one in reversed(apart) if one.name == "py.call"), reader)
 
 
 def _is_repeated(call: Op, value: Value, places: Places) -> bool:
@@ -204,7 +266,20 @@ def _reads(op: Op) -> bool:
     return op.name not in NOTES and op.name != "array.shape"
 
 
-def _finding(call: Op, value: Value, reader: Op) -> Obligation:
+def _twice(call: Op, value: Value, note: Op) -> Obligation:
+    name = named(value, "one array")
+    return Obligation(
+        note.span,
+        message=f"the buffer of {name} is given twice to the call on line {call.span.line}, which donates it",
+        current="JAX raises that it cannot donate a buffer which the same call is given once more",
+        raises=Raises.LATER,
+        expected="what is donated is given once",
+        steps=(Step(value.span, f"{name} is made here"), Step(call.span, "the call that both are given to")),
+        suggestion=f"copy {name}: `jax.tree.map(jnp.copy, ...)`",
+    )
+
+
+def _finding(call: Op, value: Value, reader: Op, kept: Sequence[Op] = ()) -> Obligation:
     name, again = named(value, "the argument"), reader is call
     donated = "in the turn before" if again else f"on line {call.span.line}"
     return Obligation(
@@ -213,6 +288,9 @@ def _finding(call: Op, value: Value, reader: Op) -> Obligation:
         current="where the device reuses the buffer, this raises `RuntimeError: Array has been deleted`",
         raises=Raises.LATER,
         expected="what is donated is not read again",
-        steps=(Step(call.span, f"{name} is donated to this call"),),
+        steps=(
+            *(Step(one.span, "the same buffer is handed on here under another name") for one in kept),
+            Step(call.span, f"{name} is donated to this call"),
+        ),
         suggestion="read the new value, or do not donate the old one",
     )

@@ -24,11 +24,13 @@ def assign_statement(it: Interpreter, node: ast.Assign) -> Exit:
     counted = _counting(it, node)
     if counted is not None:
         return augmented(it, counted)
+    newest = it.builder.newest
     value, before = it.evaluate(node.value), it.frame.env
     if isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Tuple):
         before = dict(before)
     for target in node.targets:
         assign(it, target, value, it.span(node))
+    bindings.note_alias(it, node.value, value, newest)
     bindings.note_taken(it, node, before)
     bindings.note_unread(it, node, node.targets, node.value)
     note_assignment(it, node, node.targets[0])

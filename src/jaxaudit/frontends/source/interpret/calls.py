@@ -48,6 +48,10 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
         if isinstance(asked := node.args[0], ast.Name):
             expressions.note_asked(it, asked.id, it.span(asked))
     bindings.note_passed(it, node, callee, given)
+    if isinstance(callee, ClassValue) or (isinstance(callee, Attribute) and isinstance(callee.receiver, ClassValue)):
+        if len(given.positional) == len(node.args):
+            words = ((one.value, given.keywords[one.arg]) for one in node.keywords if one.arg in given.keywords)
+            bindings.note_again(it, (*zip(node.args, given.positional, strict=True), *words))
     span = it.span(node)
     if isinstance(callee, Library) and callee.name in WRAPPERS:
         it.written[span] = {one.arg: it.span(one.value) for one in node.keywords if one.arg is not None}

@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.orders import keys_of
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.arguments import known_items
@@ -39,6 +40,8 @@ _LONGEST = 256
 def tuple_(it: Interpreter, node: ast.Tuple) -> Abstract:
     """Return a tuple."""
     items = _items(it, node)
+    if isinstance(items, list) and len(items) == len(node.elts):
+        bindings.note_again(it, zip(node.elts, items, strict=True))
     return items if isinstance(items, Leaf) else TupleValue(tuple(items), it.span(node))
 
 
@@ -75,6 +78,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
     """Return a dict; keys that are not constant leave it open."""
     entries: dict[object, Abstract] = {}
     others: list[Value] = []
+    held: list[tuple[ast.expr, Abstract]] = []
     is_open = False
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         value = placed(it.evaluate(value_node), it.span(value_node))
@@ -87,6 +91,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
                 is_open = True
                 others.extend(leaves(it, value))
             continue
+        held.append((value_node, value))
         key = it.evaluate(key_node)
         if isinstance(key, Const) and isinstance(key.value, str | int | float | bytes | bool | None):
             entries[key.value] = sized(value, str(key.value), f"{it.frame.place}:{node.lineno}:dict")
@@ -94,6 +99,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
             is_open = True
             hashed(it, key, "dict", it.span(key_node))
             others.extend((*leaves(it, key), *leaves(it, value)))
+    bindings.note_again(it, held)
     rest = None
     if others or is_open:
         rest = it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(others)).result

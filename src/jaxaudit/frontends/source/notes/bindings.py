@@ -6,7 +6,7 @@ Each becomes an op without operands or results, so that analyses of values do no
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret import subscripts
@@ -277,6 +277,27 @@ def _field(it: Interpreter, record: Abstract, name: str) -> Abstract | None:
     if isinstance(record, Record):
         return record.field(name)
     return box.attrs.get(name) if isinstance(box, ObjectBox) else None
+
+
+def note_alias(it: Interpreter, node: ast.expr, value: Abstract, newest: int) -> None:
+    """Note that a variable gets what another one, or a part of it, holds: what was there before the statement."""
+    if isinstance(node, ast.Tuple) and isinstance(value, TupleValue) and len(node.elts) == len(value.items):
+        for inner, item in zip(node.elts, value.items, strict=True):
+            note_alias(it, inner, item, newest)
+    elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        held = _leaves(it, value)
+        if held and all(leaf.id <= newest for leaf in held):
+            it.emit("py.again", it.span(node), attrs={"values": held}, results=0)
+
+
+def note_again(it: Interpreter, parts: Iterable[tuple[ast.expr, Abstract]]) -> None:
+    """Note each part of what is built whose leaves another part has already."""
+    seen: set[Value] = set()
+    for node, value in parts:
+        held = _leaves(it, value)
+        if held and seen.issuperset(held):
+            it.emit("py.again", it.span(node), attrs={"values": held}, results=0)
+        seen.update(held)
 
 
 def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Arguments) -> None:

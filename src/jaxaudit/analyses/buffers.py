@@ -1,0 +1,206 @@
+"""Buffers: which values are one array in memory, and who reads it after a call that it was donated to.
+
+A value that is handed on, kept in another variable or taken from a function that only gives it back is the same buffer
+under another name. A loop of Python may hand one buffer on under two names: then a later turn donates what the other
+one still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import entered, holders, walk
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Loop, given_as, given_to, leaves_as, made_inside
+from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
+from jaxaudit.libraries.lookup import playing
+
+_WHOLE = frozenset(("py.join", "py.container"))
+_SAME = playing("model.filter", "model.join")
+"""Functions that give a tree with the very arrays of another one."""
+_PARTED = playing("model.partition")
+_PASSED = frozenset(("py.call", "py.branch"))
+_CROSSED = _PASSED | PYTHON_LOOPS
+_KEEPING = ("py.return", "py.store_attr")
+
+
+class Reading(NamedTuple):
+    """A read of a buffer after it was donated."""
+
+    reader: Op
+    value: Value
+    """What the buffer is called where it is read."""
+    names: tuple[Value, ...]
+    """What it was called before, under which it is kept."""
+
+
+def readings(flow: Flow, call: Op, value: Value) -> Iterator[Reading]:
+    """Return who reads the buffer of a value after a call that it was donated to, in any turn, also of its callers."""
+    for op, donated in walk(((call, value),), lambda one: _around(flow, *one)):
+        names = names_of(flow, sources(flow, donated))
+        yield from (Reading(one, name, kept) for name, kept in names.items() for one in _below(flow, op, name))
+        for loop in _loops_around(flow, op):
+            yield from _in_next_turn(flow, op, names, loop)
+            yield from (one for name in names for one in _beside(flow, op, name, loop))
+
+
+def given_twice(flow: Flow, call: Op, first: Value, second: Value) -> Value | None:
+    """Return the buffer that a call is given as two arguments, in some turn or from some caller."""
+    if both := set(sources(flow, first)).intersection(sources(flow, second)):
+        return next(iter(both))
+    for op, one in _around(flow, call, first):
+        for other, two in _around(flow, call, second):
+            if op is other and (found := given_twice(flow, op, one, two)) is not None:
+                return found
+    return None
+
+
+def sources(flow: Flow, value: Value) -> list[Value]:
+    """Return what a value may be in the same turn, before it was given other names."""
+    return list(walk((value,), lambda one: _before(flow, one)))
+
+
+def names_of(flow: Flow, values: Iterable[Value]) -> dict[Value, tuple[Value, ...]]:
+    """Return all names of some buffers in the same turn, each with those it had on the way."""
+    found = {value: (value,) for value in values}
+    pending = list(found)
+    for value in pending:
+        for following in _after(flow, value):
+            if following not in found:
+                found[following] = (*found[value], following)
+                pending.append(following)
+    return found
+
+
+def kept_in(flow: Flow, names: Iterable[Value]) -> list[Op]:
+    """Return the statements that hand a buffer on under other names, in the order of the program."""
+    wanted = set(names)
+    notes = (one for one in flow.program.named("py.again") if not wanted.isdisjoint(one.values or ()))
+    readers = (one for value in wanted for one in flow.readers.get(value, ()) if one.name in _KEEPING)
+    given = (one for one in readers if one.name != "py.return" or holders(flow, flow.places.function_of(one)))
+    return sorted(dict.fromkeys((*notes, *given)), key=flow.places.order.__getitem__)
+
+
+def _before(flow: Flow, value: Value) -> Iterator[Value]:
+    op = flow.maker(value)
+    if op is None:
+        region = flow.places.owner.get(value)
+        holder = None if region is None else flow.places.holder.get(id(region))
+        if region is not None and holder is not None and holder.name in _PASSED:
+            yield from given_as(holder, region, value)
+    elif op.name in _PASSED:
+        for region in op.regions:
+            yield from _out_of_shared(flow, op, region, value) if region.shared else made_inside(op, region, value)
+    elif op.name in _WHOLE or op.qualified in _SAME:
+        yield from op.operands
+
+
+def _out_of_shared(flow: Flow, op: Op, region: Region, value: Value) -> Iterator[Value]:
+    """Return what a call gives that is the same as one of its results: another one, or what it was given.
+
+    What several calls share gives each of them something else, so nothing inside of it has a name out here.
+    """
+    for inner in made_inside(op, region, value):
+        before = set(sources(flow, inner))
+        yield from (given for param, given in given_to(op, region) if param in before)
+        results = zip(region.results, op.results, strict=False)
+        yield from (made for one, made in results if before.intersection(sources(flow, one)))
+
+
+def _after(flow: Flow, value: Value) -> Iterator[Value]:
+    for op in flow.readers.get(value, ()):
+        if op.name in _CROSSED:
+            yield from entered(op, value) if not op.regions[0].shared else ()
+        elif _is_shared(op):
+            yield from op.results
+    for region in flow.leaving.get(value, ()):
+        holder = flow.places.holder.get(id(region))
+        if holder is not None and holder.name in _CROSSED:
+            yield from leaves_as(holder, region, value)
+
+
+def _is_shared(op: Op) -> bool:
+    """Whether what an op gives has the very arrays of its operands, or some of them."""
+    return op.name in _WHOLE or op.name == "py.unpack" or op.qualified in _SAME or op.qualified in _PARTED
+
+
+def _around(flow: Flow, op: Op, value: Value) -> Iterator[tuple[Op, Value]]:
+    """Return the calls and loops around a call that give it what it donates."""
+    for source in sources(flow, value):
+        region = flow.places.owner.get(source)
+        for holder in holders(flow, region) if region is not None else ():
+            if holder.name in _CROSSED and region is not None:
+                yield from ((holder, one) for one in given_as(holder, region, source))
+
+
+def _loops_around(flow: Flow, op: Op) -> Iterator[Loop]:
+    """Return the loops of Python whose turns run an op, as far as the way up is one."""
+    for _, holder in flow.places.up(flow.places.region_of[op]):
+        if holder is not None and holder.name in PYTHON_LOOPS:
+            yield Loop(holder)
+
+
+def _below(flow: Flow, op: Op, value: Value) -> Iterator[Op]:
+    """Return what reads a value after an op in the same turn."""
+    places = flow.places
+    for reader in flow.readers.get(value, ()):
+        apart = reader is not op and not _is_inside(flow, reader, op) and not _is_inside(flow, op, reader)
+        if apart and is_read_by(flow, reader, value):
+            if places.comes_before(op, reader) and places.both_happen(op, reader):
+                yield reader
+
+
+def _is_inside(flow: Flow, inner: Op, outer: Op) -> bool:
+    home = flow.places.region_of.get(inner)
+    return any(flow.places.within(home, region) for region in outer.regions)
+
+
+def is_read_by(flow: Flow, op: Op, value: Value) -> bool:
+    """Whether an op reads the elements of a buffer, and does not merely hand it on."""
+    if op.name in NOTES or op.name in ("array.shape", "py.store_attr") or _is_shared(op):
+        return False
+    if op.name == "py.return":
+        # Whoever calls a function that nothing here calls may read what it gives.
+        return not holders(flow, flow.places.function_of(op))
+    if op.name not in _CROSSED:
+        return True
+    shared = (region for region in op.regions if region.shared)
+    return any(_reads_inside(flow, region, op, value) for region in shared)
+
+
+def _reads_inside(flow: Flow, region: Region, op: Op, value: Value) -> bool:
+    given = [param for param in region.params if value in given_as(op, region, param)]
+    inside = names_of(flow, given)
+    return any(is_read_by(flow, one, name) for name in inside for one in flow.readers.get(name, ()))
+
+
+def _in_next_turn(flow: Flow, op: Op, names: Mapping[Value, tuple[Value, ...]], loop: Loop) -> Iterator[Reading]:
+    """Return who reads in the next turn what this one has donated."""
+    for param, following in loop.successors:
+        for name in names_of(flow, (param,)) if following in names else ():
+            readers = (one for one in flow.readers.get(name, ()) if is_read_by(flow, one, name))
+            yield from (Reading(one, name, names[following]) for one in readers if _is_within(flow, one, loop))
+
+
+def _beside(flow: Flow, op: Op, param: Value, loop: Loop) -> Iterator[Reading]:
+    """Return who reads what is carried beside a value that each turn donates, and may be the same buffer."""
+    results = loop.body.results
+    carried = [one for one in loop.carried if one.position < len(results)]
+    donated = next((one for one in carried if one.param is param), None)
+    if donated is None:
+        return
+    first = names_of(flow, sources(flow, donated.start))
+    later = names_of(flow, sources(flow, results[donated.position]))
+    for one in carried:
+        kept = later.get(results[one.position], first.get(one.start))
+        if one is donated or kept is None:
+            continue
+        names = dict.fromkeys(names_of(flow, (one.param,)), kept)
+        yield from (Reading(reader, name, kept) for name in names for reader in _below(flow, op, name))
+        yield from _in_next_turn(flow, op, names, loop)
+
+
+def _is_within(flow: Flow, op: Op, loop: Loop) -> bool:
+    return flow.places.within(flow.places.region_of.get(op), loop.body)
