@@ -26,6 +26,7 @@ node is met once, however deep the program, so that a walk costs what it sees.
 - `readers(flow, value)`: the ops that read a value, under any name that borders give it.
 - `reached(flow, values)`: everything that depends on some values.
 - `sources(flow, values, through)`: everything that some values were computed from.
+- `carried_on(flow, value)`: the loops that hand a value to their next turn, as it is.
 - `depends(flow, value, on)`: whether a value was computed from one of some others; cheaper than the sets.
 - `through_ops(*names)`: lets ops of some names pass, for `through`.
 """
@@ -274,6 +275,15 @@ def _within(flow: Flow, value: Value) -> Iterator[Value]:
         holder = flow.places.holder.get(id(region))
         if holder is not None:
             yield from _left(holder, region, value)
+
+
+def carried_on(flow: Flow, value: Value) -> Iterator[tuple[Value, Loop]]:
+    """Return the loops that hand a value as it is to their next turn, each with what it is called there."""
+    for one in walk((value,), lambda one: left(flow, one)):
+        region = flow.places.owner.get(one)
+        holder = None if region is None else flow.places.holder.get(id(region))
+        if holder is not None and (loop := Loop.of(holder)) is not None:
+            yield one, loop
 
 
 def sources(flow: Flow, values: Iterable[Value], through: Through = anything) -> set[Value]:

@@ -189,6 +189,8 @@ class Attributes:
     position = _number("position")
     read_count = _number("read")
     is_method = _flag("method")
+    may_override = _flag("overrides")
+    """Whether a method is one of a class with bases in the program, whose methods it may have to be like."""
     is_stub = _flag("stub")
     is_optional = _flag("optional")
     is_chosen = _flag("chosen")

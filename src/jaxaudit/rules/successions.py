@@ -9,12 +9,11 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import depends, holders, left, made_by, walk
+from jaxaudit.analyses.queries import carried_on, depends, left, made_by, walk
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Symbol, Value
-from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.libraries.lookup import lookup, plays
 from jaxaudit.rules.intent.names import is_newer, is_unwanted
@@ -220,9 +219,7 @@ def _goes_into_next_turn(facts: Facts, made: Op) -> bool:
         return moved or any(versions.of(one) is not None for one in op.results)
 
     reached = walk(made.results, lambda one: (*made_by(flow, one, goes_on), *left(flow, one)))
-    around = ((flow.places.owner.get(one), one) for one in reached)
-    loops = ((Loop.of(op), one) for home, one in around if home is not None for op in holders(flow, home))
-    return any(loop is not None and one in loop.body.params for loop, one in loops)
+    return any(True for one in reached for _ in carried_on(flow, one))
 
 
 def _keeps_something(flow: Flow, optimizer: Value | None) -> bool | None:

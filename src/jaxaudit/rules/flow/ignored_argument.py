@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import holders
+from jaxaudit.analyses.queries import carried_on, depends, holders, made_of, through_ops
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
+from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
@@ -54,11 +56,13 @@ class IgnoredArgument(Rule):
     A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for
     an array that is computed to be scanned and for nothing else. It is an error, too, where a parameter is read only
     for the sake of a variable that nobody reads, and where a plain function is given data that it never reads: for an
-    optional parameter, or computed for it alone. A function that is handed on, decorated, or like another one may have
+    optional parameter, or computed for it alone; or where it is told by a flag of an event that its result is carried
+    on over, from turn to turn. A function that is handed on, decorated, or like another one may have
     to fit an interface, and is left alone.
     """
 
     summary = "A parameter that is given data is never read."
+    needs = (Shapes,)
     general = True
 
     valid = (
@@ -102,12 +106,21 @@ class IgnoredArgument(Rule):
             "def act(w, x, key):\n    return explore(w, x, key, jnp.ones(()))\n",
             "the noise is left",
         ),
+        Example(
+            "def push(stack, frame, done):  #!\n    return jnp.concatenate([stack[1:], frame[None]])\n\n"
+            "def roll(state, stack, actions):\n    def body(carry, action):\n        state, stack = carry\n"
+            "        state = state + action\n        done = state > 9\n"
+            "        state = jnp.where(done, 0, state)\n        stack = push(stack, state, done)\n"
+            "        return (state, stack), (stack, done)\n\n"
+            "    return jax.lax.scan(body, (state, stack), actions)\n",
+            "an event that what is carried on does not hear of",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transformed function and every parameter that is never read."""
         flow = facts.flow
-        yield from _unread_parameters(program, flow)
+        yield from _unread_parameters(program, facts)
         yield from (_computed_for_nothing(one) for one in unread_by_scans(program, flow))
         yield from (_left(one) for one in unread_variables(program, flow))
         replaced = {scope.span: one.name for scope in program.reads for one in scope.dead if one.param}
@@ -126,17 +139,41 @@ def _is_note(op: Op) -> bool:
     return op.name == "py.unread" and op.kind == "parameter"
 
 
-def _unread_parameters(program: Program, flow: Flow) -> Iterator[Obligation]:
-    notes = [op for op in program.named("py.unread") if _is_note(op)]
+def _unread_parameters(program: Program, facts: Facts) -> Iterator[Obligation]:
+    flow, notes = facts.flow, [op for op in program.named("py.unread") if _is_note(op)]
     prescribed, several = _interfaces(notes)
     for note in notes:
-        if _parameter(note) in prescribed or not _is_free(note):
+        if _parameter(note) in prescribed or note.is_stub or note.may_override:
             continue
         holder = flow.holder(note)
-        if holder is not None and holder.name in _OURS and is_called(holder):
+        if (told := _told_of(note, facts)) is not None:
+            yield _idle(note, told, sure=True)
+        elif not _is_free(note):
+            continue
+        elif holder is not None and holder.name in _OURS and is_called(holder):
             yield _never_read(note, holder, flow)
         elif (call := _call_with_data(note, flow)) is not None:
             yield _idle(note, call, sure=_is_sure(note, call, flow) and _function(note) not in several)
+
+
+def _told_of(note: Op, facts: Facts) -> Op | None:
+    """Return the call that tells a function of an event, where what the function gives is carried on over that event.
+
+    Each turn of a loop makes a flag, and hands it to the function that makes the next version of what is carried.
+    """
+    value, flow, shapes = noted(note), facts.flow, facts.get(Shapes)
+    region = flow.places.region_of[note]
+    if not note.is_chosen or value is None or value not in region.params:
+        return None
+    for call in holders(flow, region):
+        flags = list(given_as(call, region, value)) if call.name in BODIES | MAPPED else []
+        on = {param: loop for result in call.results for param, loop in carried_on(flow, result)}
+        renewed = [loop for param, loop in on.items() if any(depends(flow, one, (param,)) for one in call.operands)]
+        truths = (made_of(flow, one, through_ops("array.convert")) for one in flags)
+        homes = [flow.places.region_of_value(one) for one in truths if shapes.of(one).dtype == "bool"]
+        if any(flow.places.within(home, loop.body) for home in homes for loop in renewed):
+            return call
+    return None
 
 
 def _is_free(note: Op) -> bool:
@@ -232,10 +269,16 @@ def _idle(note: Op, call: Op, *, sure: bool) -> Obligation:
         message=f"`{function}` is given data for `{name}` and never reads it",
         current=f"what `{function}` gives does not depend on `{name}`, whatever it is",
         expected=f"`{function}` uses `{name}`, or does not take it",
-        steps=(Step(call.span, f"`{name}` is given here"),),
+        steps=(Step(call.span, f"`{name}` is given here"), *_returns(call, name)),
         suggestion=f"use `{name}`, or remove it here and from the calls",
         subject=Subject(names=(name,)),
     )
+
+
+def _returns(call: Op, name: str) -> Iterator[Step]:
+    """Return where a function gives what does not depend on a parameter."""
+    ends = (op for op in call.regions[0].ops if op.name == "py.return")
+    return (Step(op.span, f"what is given here does not depend on `{name}`") for op in ends)
 
 
 def _left(unread: Unread) -> Obligation:

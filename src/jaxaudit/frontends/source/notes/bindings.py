@@ -16,7 +16,14 @@ from jaxaudit.frontends.source.interpret.usage import chooses_parameters
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, PartialValue, Transformed
+from jaxaudit.frontends.source.values.callables import (
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    Library,
+    PartialValue,
+    Transformed,
+)
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves
@@ -224,6 +231,7 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
     scope = scopes_of(function.module, it.project).get(node)
     names = frozenset[str]() if scope is None else scope.unread_parameters()
     unread = [one for one in params if one.arg in names]
+    bases = () if function.owner is None else function.owner.bases
     for param in unread:
         attrs = {
             "name": param.arg,
@@ -233,6 +241,7 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
             "position": params.index(param),
             "read": len(params) - len(unread),
             "method": function.owner is not None,
+            "overrides": any(not isinstance(one, Library) for one in bases),
             "stub": _is_stub(node),
             "optional": param.arg in function.defaults,
             "chosen": not isinstance(node, ast.Lambda) and chooses_parameters(function.module.tree, node),
