@@ -64,7 +64,7 @@ def sources(flow: Flow, value: Value) -> list[Value]:
 
 def names_of(flow: Flow, values: Iterable[Value]) -> dict[Value, tuple[Value, ...]]:
     """Return all names of some buffers in the same turn, each with those it had on the way."""
-    found = {value: (value,) for value in values}
+    found: dict[Value, tuple[Value, ...]] = {value: (value,) for value in values}
     pending = list(found)
     for value in pending:
         for following in _after(flow, value):

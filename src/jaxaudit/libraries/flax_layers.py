@@ -78,13 +78,15 @@ _NNX_LAYERS = merge(
         GRUCell SimpleCell: in_features hidden_features | carry inputs -> (cell(hidden_features), cell(hidden_features))
         LSTMCell OptimizedLSTMCell: in_features hidden_features | carry inputs -> ((cell(hidden_features), cell(hidden_features)), cell(hidden_features))
         MultiHeadAttention: num_heads in_features qkv_features out_features | inputs_q inputs_k inputs_v -> attended(out_features)
-        BatchNorm: num_features | x use_running_average -> same()
         LayerNorm InstanceNorm: num_features | x -> same()
         GroupNorm: num_features num_groups group_size | x -> same()
         RMSNorm: num_features | x mask -> same()
         PReLU: negative_slope_init | inputs -> like inputs
         Dropout: rate | inputs -> like inputs
         """, plain=_PLAIN),
+    layers(_NNX, """
+        BatchNorm: num_features | x use_running_average -> same()
+        """, plain=_PLAIN, class_roles="module.own_averages"),
     rows(_NNX, "py.call_library", """
         Einsum.__call__: inputs einsum_str out_sharding
         LoRA.__call__: x

@@ -24,6 +24,7 @@ ROLES = {
     "module.apply": "runs a module with parameters",
     "module.reads": "reads parameters of the module it is called in, without being handed them",
     "module.averages": "keeps running averages in the state of the module it is called in",
+    "module.own_averages": "keeps running averages in itself, and changes them when it is called",
     "layer": "is a call of a layer",
     "loss.regression": "gives the error between predictions and targets",
     "distribution.numbers": "makes a distribution over numbers, one for each entry of its parameters",

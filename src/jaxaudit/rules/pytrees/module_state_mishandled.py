@@ -14,11 +14,36 @@ from jaxaudit.libraries.lookup import playing, takes_function
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.pytrees._shared.crossing import crossing
+from jaxaudit.rules.pytrees._shared.evaluations import Evaluation, in_training_mode
 from jaxaudit.rules.pytrees._shared.module_state import handed_on, lost_in, new_state, static_part, touches_leaves
 from jaxaudit.rules.successions import Lost, lost_successors
 from jaxaudit.rules.trees import nodes
 
 _RUNS = playing("module.apply")
+
+
+_EVALUATED = """
+from flax import nnx
+import optax
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.norm = nnx.BatchNorm(3, rngs=rngs)
+
+    def __call__(self, x, train=True):
+        return self.norm(x, use_running_average=not train)
+
+@nnx.jit
+def step(model, optimizer, x):
+    optimizer.update(model, nnx.grad(lambda model: model(x).sum())(model))
+
+def main(x):
+    model = Net(nnx.Rngs(0))
+    optimizer = nnx.Optimizer(model, optax.adam(1e-3), wrt=nnx.Param)
+    for _ in range(9):
+        step(model, optimizer, x)
+    print({run})
+"""
 
 
 class ModuleStateMishandled(Rule):
@@ -27,7 +52,7 @@ class ModuleStateMishandled(Rule):
     ## What it does
     Finds modules whose leaves include functions (an `equinox.nn.MLP` keeps its activation as one) where they cross
     into plain `jax.jit` or `jax.grad`, or into the carry of a loop. Finds calls of `apply(..., mutable=...)` whose
-    updated state is never read.
+    updated state is never read, and runs of a model without a gradient in which batch norm behaves as in training.
 
     ## Why is this bad?
     Plain transformations accept arrays only, and a function as a leaf raises `TypeError`. State that is dropped is
@@ -78,6 +103,7 @@ def f(scale, x):
 """,
             "a class that takes itself apart and keeps the function out of its leaves",
         ),
+        Example(_EVALUATED.format(run="model(x, train=False).argmax(-1)"), "evaluated in its own mode"),
     )
     invalid = (
         Example(
@@ -117,6 +143,7 @@ def f(scale, x):
             "def f(variables, x):\n    return Net().apply(variables, x)\n",
             "a list that is frozen",
         ),
+        Example(_EVALUATED.format(run="model(x).argmax(-1))  #!\n    print("), "evaluated in the mode of training"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -125,6 +152,7 @@ def f(scale, x):
         concerned = (*program.having(Op.border), *program.named("grad", "py.unread"), *program.calling(*_RUNS))
         lost = lost_successors(facts)
         yield from _frozen(program, flow)
+        yield from map(_in_training, in_training_mode(facts))
         yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow, lost.get(op)))
 
 
@@ -145,6 +173,21 @@ def _judge(op: Op, flow: Flow, lost: Lost | None) -> Iterator[Obligation]:
         state = _updated_state(op, flow)
         if state is not None:
             yield _dropped(op, state, sure=_is_trained(op, flow) or (lost is not None and lost.handed_on))
+
+
+def _in_training(one: Evaluation) -> Obligation:
+    return Obligation(
+        one.run.span,
+        severity=Severity.ERROR if one.is_sure else Severity.WARNING,
+        message="this run is no part of training, but its layers take their averages from this batch, as in training",
+        current="what it gives for an example depends on those beside it, and running averages may change",
+        expected="a run without a gradient uses the averages that training has gathered",
+        steps=(
+            Step(one.layer.span, "this layer is in the mode of training"),
+            Step(one.trained.span, "as it is for this gradient"),
+        ),
+        suggestion="run it in the mode of evaluation: `train=False`, `use_running_average=True`",
+    )
 
 
 def _frozen(program: Program, flow: Flow) -> Iterator[Obligation]:
