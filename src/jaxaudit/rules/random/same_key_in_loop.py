@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
+from jaxaudit.analyses.explain import Told
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import unrolled
@@ -189,12 +193,13 @@ class SameKeyInLoop(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key in a loop."""
         keys = facts.get(KeyFacts)
-        yield from (one for scope, turned in keys.loops for verdict in turned for one in _judge(scope, verdict, keys))
+        judged = ((scope, verdict) for scope, turned in keys.loops for verdict in turned)
+        yield from (one for scope, verdict in judged for one in _judge(scope, verdict, facts))
         yield from (_unrolled(conflict, keys) for conflict in unrolled(keys))
 
 
-def _judge(scope: Scope, verdict: Turned, keys: KeyFacts) -> Iterator[Obligation]:
-    use, op = verdict.use, scope.op
+def _judge(scope: Scope, verdict: Turned, facts: Facts) -> Iterator[Obligation]:
+    use, op, keys = verdict.use, scope.op, facts.get(KeyFacts)
     if op is None:
         return
     name = key_name(keys, use)
@@ -211,7 +216,7 @@ def _judge(scope: Scope, verdict: Turned, keys: KeyFacts) -> Iterator[Obligation
     elif _is_handler(use.spot, op, keys):
         yield _plain(use.spot, Verdict.UNKNOWN, f"whether {name} is used in more than one turn depends on exceptions")
     else:
-        yield _finding(op, verdict, keys)
+        yield _finding(op, verdict, facts)
 
 
 def _is_handler(spot: Op, loop: Op, keys: KeyFacts) -> bool:
@@ -225,8 +230,16 @@ def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:
     return Obligation(op.span, verdict, reason)
 
 
-def _finding(loop: Op, verdict: Turned, keys: KeyFacts) -> Obligation:
-    use = verdict.use
+def _carried_on(loop: Op, used: Op, flow: Flow) -> Iterator[Told]:
+    """Return where a turn ends that hands the key on as it got it."""
+    kept = [param for param, following in Loop(loop).successors if following is param]
+    if kept and any(depends(flow, one, kept) for one in used.operands):
+        ends = (op for op in Loop(loop).body.ops if op.name == "py.return")
+        yield from ((op.span, "the turn ends here with the key that it began with") for op in ends)
+
+
+def _finding(loop: Op, verdict: Turned, facts: Facts) -> Obligation:
+    use, keys = verdict.use, facts.get(KeyFacts)
     name, kind = key_name(keys, use), _LOOPS[loop.name]
     seeded = verdict.turn is Turn.SEEDED
     if verdict.turn is Turn.HANDED_ON and verdict.other is not None:
@@ -243,7 +256,9 @@ def _finding(loop: Op, verdict: Turned, keys: KeyFacts) -> Obligation:
         message=short(message),
         current=current + ("; it is seeded inside the loop" if seeded else ""),
         expected="every turn uses a key of its own",
-        steps=steps((loop.span, f"the {kind} starts here"), *way_to(keys, use)),
+        steps=steps(
+            (loop.span, f"the {kind} starts here"), *way_to(keys, use), *_carried_on(loop, use.spot, facts.flow)
+        ),
         suggestion=_suggestion(loop, name),
         subject=Subject(uses=(use,), around=repeated, about="numbers"),
     )
