@@ -11,6 +11,24 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import COMPARISONS, NEGATIONS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
+from jaxaudit.rules.envs._shared.recorded_flags import recorded_flags
+
+_ROLLOUT = """
+def returns(state, keys):
+    def act(carry, key):
+        state, done = carry
+        state = jnp.where(done, 0.0, state) + jax.random.normal(key)
+        ended = jnp.abs(state) > 3.0
+        return (state, ended), (state ** 2, {flag}){mark}
+
+    def back(total, step):
+        reward, done = step
+        total = reward + 0.9 * total * (1.0 - done)
+        return total, total
+
+    _, steps = jax.lax.scan(act, (state, jnp.zeros((), bool)), keys)
+    return jax.lax.scan(back, 0.0, steps, reverse=True)[1]
+"""
 
 _PROGRAM = """
 def advantages(rewards, dones, values, last_value, gamma, lam):
@@ -31,7 +49,8 @@ class LeakAcrossEpisodes(Rule):
 
     ## What it does
     Finds scans that add up temporal differences in which the next value is masked at the end of an episode, and the
-    carry is not.
+    carry is not. Finds steps that are recorded with the flag of the step before, where that flag stops what is added up
+    from the steps after.
 
     ## Why is this bad?
     The first steps of the next episode, which has nothing to do with this one, are added to the advantages of its
@@ -55,11 +74,13 @@ class LeakAcrossEpisodes(Rule):
         Example(_PROGRAM.format(first="(1 - done)", second="(1 - done) * ", mark=""), "both are masked"),
         Example(_PROGRAM.format(first="jnp.where(done, 0.0, 1.0)", second="(1 - done) * ", mark=""), "in two ways"),
         Example(_PROGRAM.format(first="lam", second="", mark=""), "a task without an end"),
+        Example(_ROLLOUT.format(flag="ended", mark=""), "the flag of the step"),
     )
     invalid = (
         Example(_PROGRAM.format(first="(1 - done)", second="", mark="  #!"), "only the next value is masked"),
         Example(_PROGRAM.format(first="lam", second="(1 - done) * ", mark="  #?"), "only the carry is masked"),
         Example(_PROGRAM.format(first="(1 - done)", second="done * ", mark="  #!"), "by opposites"),
+        Example(_ROLLOUT.format(flag="done", mark="  #!"), "the flag of the step before"),
         Example(
             """
 def advantages(rewards, dones, values, last_value):
@@ -79,6 +100,7 @@ def advantages(rewards, dones, values, last_value):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every recursion that knows of the end of an episode."""
         shapes, flow = facts.get(Shapes), facts.flow
+        yield from recorded_flags(program, facts)
         for one in recursions(program, flow):
             later, others = one.successor.factors, [value for value in one.kept.factors if value is not one.carry]
             ends = [value for value in later if _ends(value, one, flow, shapes)] + list(one.successor.masks)
