@@ -61,6 +61,7 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },
     "Shapes": {
+        "ignored-argument": "which parameters a body mentions is syntax",
         "axis-conflict": "an array meets itself",
         "bitwise-before-comparison": "brackets are syntax",
         "broken-straight-through": "terms cancel by algebra",
@@ -110,7 +111,6 @@ INDEPENDENT = {
         "side-effect-in-traced-code": "a body without any store changes nothing",
         "arithmetic-on-list": "what a function of `jax.numpy` makes is an array, and a constant a number",
         "bitwise-before-comparison": "brackets and constants are syntax",
-        "ignored-argument": "which parameters a body mentions is syntax",
         "in-place-update": "whether a result is read is data flow",
         "inverted-python-bool": "what goes into `&` alone is data flow",
         "length-as-rank": "which call made a number is data flow",
