@@ -106,6 +106,11 @@ class ResultDiscarded(Rule):
             "    return model(x)\n",
             "a changed copy of a model",
         ),
+        Example(
+            "import equinox as eqx\n\ndef zero(model):\n"
+            "    eqx.tree_at(lambda m: m.bias, model, jnp.zeros(3))  #!\n    return model\n",
+            "a leaf of a model",
+        ),
         Example("def f(x):\n    x / jnp.linalg.norm(x)  #!\n    return x\n", "a quotient"),
         Example(
             "import dataclasses\n\ndef f(agent):\n    dataclasses.replace(agent, step=agent.step + 1)  #!\n"

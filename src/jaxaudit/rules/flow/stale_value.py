@@ -63,6 +63,14 @@ class StaleValue(Rule):
         ),
         Example("def f(x, v):\n    y = x.at[0].set(v)\n    return x, y\n", "both versions are used"),
         Example(
+            "import optax\n\ndef train(params, x):\n    tx = optax.sgd(0.1)\n"
+            "    state = tx.init(params)\n    for _ in range(9):\n"
+            "        grads = jax.grad(lambda p: jnp.sum((p - x) ** 2))(params)\n"
+            "        updates, _ = tx.update(grads, state)\n"
+            "        params = optax.apply_updates(params, updates)\n    return params\n",
+            "an optimizer that keeps nothing of a step",
+        ),
+        Example(
             "def step(env, state, action):\n    next_state = env.step(state, action)\n"
             "    return next_state.obs, state, next_state.reward\n",
             "the newer one is only looked at, which only its name tells",
@@ -93,6 +101,15 @@ class StaleValue(Rule):
             "        updates, _ = tx.update(grad(params, batch), state)  #!\n"
             "        params = optax.apply_updates(params, updates)\n    return params\n",
             "an optimizer that never moves on",
+        ),
+        Example(
+            "import optax\n\ndef train(params, x):\n    tx = optax.sgd(0.1, momentum=0.9)\n"
+            "    state = tx.init(params)\n\n    @jax.jit\n    def step(params):\n"
+            "        grads = jax.grad(lambda p: jnp.sum((p - x) ** 2))(params)\n"
+            "        updates, _ = tx.update(grads, state)  #!\n"
+            "        return optax.apply_updates(params, updates)\n\n"
+            "    for _ in range(9):\n        params = step(params)\n    return params\n",
+            "a step that sees the first state of the optimizer in every turn of its caller",
         ),
         Example(
             "import optax\n\ntx = optax.adam(1e-3)\n\ndef update(params, state, grads):\n"

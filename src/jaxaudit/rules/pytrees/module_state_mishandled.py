@@ -143,6 +143,43 @@ def f(scale, x):
             "def f(variables, x):\n    return Net().apply(variables, x)\n",
             "a list that is frozen",
         ),
+        Example(
+            """
+from typing import Any
+
+import flax.linen as nn
+import optax
+from flax.training import train_state
+
+class State(train_state.TrainState):
+    stats: Any
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.BatchNorm(use_running_average=False)(x)
+
+@jax.jit
+def step(state, x):
+    def loss(params):
+        y, new = state.apply_fn({"params": params, "batch_stats": state.stats}, x, mutable=["batch_stats"])
+        return y.sum(), new
+
+    grads, new = jax.grad(loss, has_aux=True)(state.params)
+    return state.apply_gradients(grads=grads)  #!
+
+def main(key, x):
+    net = Net()
+    variables = net.init(key, x)
+    state = State.create(
+        apply_fn=net.apply, params=variables["params"], stats=variables["batch_stats"], tx=optax.sgd(0.1)
+    )
+    for _ in range(9):
+        state = step(state, x)
+    return state
+""",
+            "a train state that goes on without the new averages",
+        ),
         Example(_EVALUATED.format(run="model(x).argmax(-1))  #!\n    print("), "evaluated in the mode of training"),
     )
 
