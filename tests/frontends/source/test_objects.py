@@ -34,14 +34,18 @@ class Own(TrainState):
         ("state = made(Own).apply_gradients(grads=1, target=jnp.ones(5))\nresult = state.target * 1", "5"),
         ("state = made(Own).apply_gradients(grads=1)\nresult = state.apply_fn({}, jnp.ones((2, 3)))", "2 7"),
         (
-            "state = made(Own, target=jnp.ones(4))\nfor _ in range(3):\n    state = state.apply_gradients(grads=1)\n"
-            "result = state.apply_fn({}, jnp.ones((2, 3)))",
+            (
+                "state = made(Own, target=jnp.ones(4))\nfor _ in range(3):\n    state = state.apply_gradients(grads=1)\n"
+                "result = state.apply_fn({}, jnp.ones((2, 3)))"
+            ),
             "2 7",
         ),
         (
-            "class Trainer:\n    def __init__(self):\n        self.state = made(Own, target=jnp.ones(4))\n"
-            "    def step(self):\n        self.state = self.state.apply_gradients(grads=1)\n"
-            "trainer = Trainer()\nfor _ in range(3):\n    trainer.step()\nresult = trainer.state.target * 1",
+            (
+                "class Trainer:\n    def __init__(self):\n        self.state = made(Own, target=jnp.ones(4))\n"
+                "    def step(self):\n        self.state = self.state.apply_gradients(grads=1)\n"
+                "trainer = Trainer()\nfor _ in range(3):\n    trainer.step()\nresult = trainer.state.target * 1"
+            ),
             "4",
         ),
         ("result = net.bind({}).encode(jnp.ones((2, 3)))", "3"),
