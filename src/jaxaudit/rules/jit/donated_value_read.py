@@ -9,6 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.queries import behind, nothing, walk
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, named, proved, unknown
@@ -54,8 +55,37 @@ class DonatedValueRead(Rule):
     """
 
     summary = "A donated argument is read after the call that it was donated to."
+    needs = (TracingFacts,)
 
     valid = (
+        Example(
+            """
+            def scaled(x):
+                return 2 * x
+
+            donating = jax.jit(scaled, donate_argnums=0)
+
+            @jax.jit
+            def step(x):
+                return donating(x) + x
+
+            def run(xs):
+                return jax.lax.scan(lambda total, x: (donating(total) + total + x, None), 0.0, xs)
+            """,
+            "traced code gives no buffer away",
+        ),
+        Example(
+            """
+            class Runtime:
+                def __init__(self, state):
+                    self.state = state
+
+            def solve(runtime: Runtime, step, n):
+                advance = jax.jit(lambda state: jax.lax.scan(step, state, jnp.arange(n)), donate_argnums=0)
+                return advance(runtime.state)
+            """,
+            "the compiled function reads its own argument",
+        ),
         Example(_PROGRAM.format(call="new = params = update(params, grads)", mark=""), "the new value is read"),
         Example(
             "def f(step, x):\n    y = jax.jit(step, donate_argnums=0)(x)\n    return y.reshape(x.shape)\n",
@@ -180,9 +210,14 @@ class DonatedValueRead(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
+        # Inside of traced code a call is compiled along with what is around it: there its arguments are no buffers.
+        given_away = {visit.op for visit in facts.get(TracingFacts).of("jit") if visit.stage is None}
         for op in program.named("jit"):
-            yield from _judged(op, facts.flow)
-            yield from _given_twice(op, facts.flow)
+            if op in given_away:
+                yield from _judged(op, facts.flow)
+                yield from _given_twice(op, facts.flow)
+            else:
+                yield from _kept(op)
 
 
 def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -216,6 +251,11 @@ def _put_twice(flow: Flow, value: Value) -> Op | None:
     inside = set(walk((value,), lambda one: behind(flow, one, nothing)))
     notes = flow.program.named("py.again")
     return next((note for note in notes if not inside.isdisjoint(note.values or ())), None)
+
+
+def _kept(op: Op) -> Iterator[Obligation]:
+    if op.option("donate_argnums", ()) != ():
+        yield proved(op.span, "a call in traced code gives no buffer away")
 
 
 def _donated(op: Op) -> list[Value] | None:

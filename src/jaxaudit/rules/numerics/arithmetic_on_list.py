@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.python_values import PythonValues, python_values
+from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.analyses.tracing import TracingFacts
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
+from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.operators import SIGNS
 from jaxaudit.ir.ops import CALCULATING
 from jaxaudit.libraries.lookup import lookup
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict, proved, unknown
 
 _PYTHON = {"tuple": tuple, "list": list, "dict": dict}
 
@@ -96,6 +99,18 @@ class ArithmeticOnList(Rule):
         flat = jnp.swapaxes(both, 0, 1)  #!
         return flat, jnp.zeros((n, *both.shape[1:]))  #!
 
+    ## a caller that gives both results for the first
+    @jax.jit
+    def moved(state):
+        return state.position + state.velocity, state.velocity
+
+    def advanced(state):
+        return state, state.position
+
+    def run(state):
+        state = advanced(state)
+        return moved(state)  #!
+
     ## a list that is repeated
     def scaled():
         weights = [0.1, 0.9]
@@ -154,10 +169,42 @@ def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
     message = f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`"
     if op.guarded:
         yield unknown(op.span, f"{message}, but that may be caught")
-    else:
-        current = f"a {kind} of Python is asked for what it does not have"
-        refused = _refused(op, message)
-        yield replace(refused, current=current, expected="an object that has it", cause=maker.operands)
+        return
+    refused = replace(
+        _refused(op, message),
+        current=f"a {kind} of Python is asked for what it does not have",
+        expected="an object that has it",
+        suggestion="give the object itself",
+        cause=maker.operands,
+    )
+    givers = _givers(maker, facts.flow)
+    for one in givers:
+        given = f"`{one.function}` is given a Python {kind}, which has no `.{op.label}`: this raises `AttributeError`"
+        read = Step(op.span, f"`.{op.label}` is asked for here")
+        yield replace(refused, span=one.span, message=given, steps=(read,), cause=one.operands)
+    if not givers:
+        yield refused
+
+
+def _givers(made: Op, flow: Flow) -> list[Op]:
+    """Return the calls that hand in what a container is made of, where it came into the function as an argument.
+
+    The outermost ones: what only hands on its own argument is not at fault.
+    """
+
+    def step(parts: tuple[Op, tuple[Value, ...]]) -> Iterator[tuple[Op, tuple[Value, ...]]]:
+        for caller, region in _entered_by(parts[1], flow):
+            outside = tuple(one for part in parts[1] for one in given_as(caller, region, part))
+            yield caller, outside
+
+    return [op for op, parts in walk(((made, made.operands),), step) if op is not made and not _entered_by(parts, flow)]
+
+
+def _entered_by(parts: tuple[Value, ...], flow: Flow) -> list[tuple[Op, Region]]:
+    """Return the calls through which all parts come in, each with the region that it runs."""
+    regions = {flow.places.owner.get(part) for part in parts}
+    region = regions.pop() if len(regions) == 1 else None
+    return [] if region is None else [(caller, region) for caller in holders(flow, region)]
 
 
 def _refuses(function: str, other: Argument, values: PythonValues) -> bool:
