@@ -61,8 +61,18 @@ class CallbackArguments(Rule):
 
     def pick(flag, a, b):
         return jax.lax.cond(flag, (a, b), lambda both: both[0], b, lambda one: one)
+
+    ## one of several, chosen along with the arguments
+    def run(pairwise, a, b):
+        apply = jax.vmap(lambda x, y: x + y) if pairwise else jax.vmap(lambda x: x)
+        return apply(a, b) if pairwise else apply(a)
     """
     invalid = """
+    ## none of several takes it
+    def run(flag, a):
+        apply = jax.vmap(lambda x, y: x + y) if flag else jax.vmap(lambda x, y: x - y)
+        return apply(a)  #!
+
     ## a tree is missing, and one is too many
     def fit(a, b, c):
         total = jax.tree.map(lambda x, y: x + y, a)  #!

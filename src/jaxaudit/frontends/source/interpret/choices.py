@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.values.arguments import Arguments, fit, parameters
-from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, TupleValue
+from jaxaudit.frontends.source.notes import misfits
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.callables import Transformed
+from jaxaudit.frontends.source.values.heap import ObjectBox
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, TupleValue
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
 
@@ -25,38 +28,46 @@ def called(it: Interpreter, leaf: Leaf, given: Arguments, span: Span) -> Abstrac
     """Call each of the things that a value may be, and that can be called like this."""
     fitting = tuple(option for option in leaf.options if option != NONE and _takes(it, option, given))
     chosen = replace(leaf, options=fitting) if fitting else leaf
-    return each(it, chosen, lambda option: it.call(option, given, span), span)
+    return each(it, chosen, lambda option: it.call(option, given, span), span, doubtful=bool(fitting))
 
 
 def _takes(it: Interpreter, option: Abstract, given: Arguments) -> bool:
-    """Whether a function can be given these arguments; one that cannot is not the one that is meant here."""
-    if given.star is not None or given.stars is not None:
-        return True
+    """Whether something can be called with these arguments; what cannot is not what is meant here."""
     if isinstance(option, Transformed):
         axes = option.options.get("in_axes")
-        fits = not isinstance(axes, TupleValue) or len(axes.items) == len(given.positional)
+        fits = not isinstance(axes, TupleValue) or given.star is not None or len(axes.items) == len(given.positional)
         return fits and _takes(it, option.function, given)
-    return not isinstance(option, FunctionValue) or not fit(parameters(option), given).wrong
+    box = it.heap[option] if isinstance(option, Ref) else None
+    method = find_in_class(box.cls, "__call__") if isinstance(box, ObjectBox) else None
+    if isinstance(method, Transformed):
+        return _takes(it, method.function, given.prepended(option))
+    return misfits.takes(it, option, given)
 
 
-def each(it: Interpreter, leaf: Leaf, act: Callable[[Abstract], Abstract], span: Span) -> Abstract:
-    """Do something with each of the things that a value may be, None excepted, and merge what comes of it."""
+def each(
+    it: Interpreter, leaf: Leaf, act: Callable[[Abstract], Abstract], span: Span, *, doubtful: bool = True
+) -> Abstract:
+    """Do something with each of the things that a value may be, None excepted, and merge what comes of it.
+
+    Which of them it is may hang together with what else is known here, so it is doubtful that what raises is meant.
+    """
     options = [option for option in leaf.options if option != NONE]
     if len(options) == 1:
         return act(options[0])
-    run_arms(it, _arms(it, options, act), span, "one of", leaf.value)
+    run_arms(it, _arms(it, options, act, doubtful=doubtful), span, "one of", leaf.value)
     return it.frame.env.pop(_RESULT)
 
 
-def _arms(it: Interpreter, options: Sequence[Abstract], act: Callable[[Abstract], Abstract]) -> list[Arm]:
+def _arms(
+    it: Interpreter, options: Sequence[Abstract], act: Callable[[Abstract], Abstract], *, doubtful: bool
+) -> list[Arm]:
     def arm(option: Abstract) -> Arm:
         def run() -> Exit:
-            # Which of them it is may hang together with what else is known here: what raises is not meant.
-            it.frame.guarded += 1
+            it.frame.guarded += doubtful
             try:
                 it.frame.env[_RESULT] = act(option)
             finally:
-                it.frame.guarded -= 1
+                it.frame.guarded -= doubtful
             return Exit.FALL
 
         return Arm("one of", run)

@@ -86,8 +86,15 @@ def note_run(it: Interpreter, function: Abstract, given: Arguments, span: Span) 
         return
     name, compared = _compare(it, function, given) or ("", Fit(open="what it calls is not known"))
     if compared.wrong or compared.open:
-        attrs = {"function": name, "reason": compared.wrong or compared.open, "open": not compared.wrong}
+        doubtful = not compared.wrong or bool(it.frame.guarded)
+        attrs = {"function": name, "reason": compared.wrong or compared.open, "open": doubtful}
         it.emit("py.misfit", span, attrs=attrs, results=0)
+
+
+def takes(it: Interpreter, callee: Abstract, given: Arguments) -> bool:
+    """Whether nothing says that a call raises."""
+    found = _compare(it, callee, given)
+    return found is None or not found[1].wrong
 
 
 def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared | None:
@@ -121,12 +128,14 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
 
 
 def _any_of(it: Interpreter, options: list[Abstract], given: Arguments) -> _Compared | None:
-    """Compare with each of several things that may be called: it fits where all of them take it."""
+    """Compare with each of several things that may be called: it fits where all take it, and is wrong where none does."""
     found = [one for one in (_compare(it, option, given) for option in options) if one is not None]
     own = [name for (name, _), option in zip(found, options, strict=False) if not isinstance(option, Library)]
     if len(found) < len(options) or not own:
         return None
     refusing = next((name for name, one in found if one.wrong), "")
+    if all(one.wrong for _, one in found):
+        return found[0]
     if refusing:
         return own[0], Fit(open=f"it is one of several functions, of which `{refusing}` does not take this")
     return own[0], next((one for _, one in found if one.open), found[0][1])
