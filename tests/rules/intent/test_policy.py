@@ -82,9 +82,25 @@ def test_a_sign_makes_reuse_of_a_key_a_warning(sign):
     assert severities(SHARED[sign]) == ["warning"]
 
 
+@pytest.mark.parametrize(
+    ("layer", "found"),
+    [("hk.Linear(3)(x)", []), ("make()(x)", []), ("hk.dropout(hk.next_rng_key(), 0.5, hk.Linear(3)(x))", ["error"])],
+)
+def test_a_key_that_has_to_be_given_may_be_left_unread(layer, found):
+    code = f"""
+import haiku as hk
+
+def f(key, make, x):
+    net = hk.transform(lambda x: {layer})
+    params = net.init(key, x)
+    return jax.jit(net.apply)(params, key, x)
+"""
+    assert severities(code) == found
+
+
 def test_every_sign_that_speaks_to_keys_has_an_example():
     names = {one.name for one in SIGNALS if one.rules is not None and "key-reused" in one.rules}
-    assert names | {"on purpose"} == {*SHARED, "test code", "drawn again"}
+    assert names | {"on purpose"} == {*SHARED, "test code", "drawn again", "draws nothing"}
     assert all((one.read.__doc__ or "").startswith("Read from ") and "`" in str(one.read.__doc__) for one in SIGNALS)
     assert len({one.name for one in SIGNALS}) == len(SIGNALS)
 

@@ -5,19 +5,19 @@ Each function looks at the one or two uses of a key that an obligation is about,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.fates import Fate, is_init
 from jaxaudit.analyses.keys.terms import Each, root
-from jaxaudit.analyses.queries import reached
+from jaxaudit.analyses.queries import made_by, reached, through_ops, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import MAPPED
-from jaxaudit.libraries.lookup import playing
+from jaxaudit.libraries.lookup import lookup, playing
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import says_evaluation
 from jaxaudit.rules.intent.subjects import keys_of
@@ -68,6 +68,28 @@ def not_used(one: Obligation, facts: Facts) -> str:
     if alone and all(use.inner and keys.fates.of(use.spot) == {Fate.SHOWN} for use in uses):
         return f"what `{callee_of(spots[-1])}` gives is only reported: an evaluation on equal terms, it seems"
     return ""
+
+
+def draws_nothing(one: Obligation, facts: Facts) -> str:
+    """Read from what a network runs that has to be given a key: `net.apply(params, key, x)` of linear layers."""
+    for use in one.subject.uses:
+        op = use.origin.spot
+        row = lookup(op.qualified) if op.name == "key.draw" and op.function == "apply" else None
+        # One that stands behind the arguments may be left out: who gives it wants numbers.
+        if row is None or not 0 <= row.position(row.key) < row.position("*args"):
+            continue
+        runs = {run for run in map(facts.flow.maker, _run_by(op, facts)) if run is not None and run.regions}
+        inside = (inner for run in runs for region in run.regions for inner in region.walk())
+        if runs and not any(inner.name in ("key.stream", "key.draw") for inner in inside):
+            return f"nothing in sight that `{op.function}` runs asks for random numbers"
+    return ""
+
+
+def _run_by(op: Op, facts: Facts) -> Iterator[Value]:
+    """Return what the code gives that a run of a network was followed into."""
+    for value in walk(op.results, lambda one: made_by(facts.flow, one, through_ops("py.unpack"))):
+        withins = (reader for reader in facts.flow.readers.get(value, ()) if reader.name == "key.within")
+        yield from (given for one in withins for given in values_in(one.arguments.get("value")))
 
 
 def not_shared(one: Obligation, facts: Facts) -> str:
