@@ -128,7 +128,7 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
 
 
 def _any_of(it: Interpreter, options: list[Abstract], given: Arguments) -> _Compared | None:
-    """Compare with each of several things that may be called: it fits where all take it, and is wrong where none does."""
+    """Compare with each of several things that may be called: it fits where all take it, and not where none does."""
     found = [one for one in (_compare(it, option, given) for option in options) if one is not None]
     own = [name for (name, _), option in zip(found, options, strict=False) if not isinstance(option, Library)]
     if len(found) < len(options) or not own:
