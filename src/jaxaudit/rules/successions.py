@@ -158,7 +158,7 @@ def _by_the_way(note: Op, flow: Flow) -> Lost | None:
 
 
 def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
-    """Whether the old value goes on by mistake for sure; None where its successor is said not to be wanted."""
+    """Whether the old value goes on by mistake for sure; None where its successor may well not be wanted."""
     flow = facts.flow
     if is_unwanted(lost.label):
         needed = _is_needed(lost, facts) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
@@ -179,8 +179,8 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
     if any(one.way is Way.CARRIED for one in lost.ways):
         return True
     if own_loop(flow, made) is None:
-        # Callers may well ask for what else it gives, again and again from one start.
-        return False if any(one.way is not Way.AGAIN for one in lost.ways) else None
+        # It may be called for what else it gives.
+        return None
     # A step that differentiates trains the same old parameters in each turn; a name alone makes nothing a parameter.
     return (lost.ground is not Ground.VARIABLE and _trains(made)) or _stands_still(lost, flow)
 

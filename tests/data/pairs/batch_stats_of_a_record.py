@@ -54,7 +54,7 @@ def evaluate(state, images, labels):
 
 
 def main():
-    key, k_init, k_img = jax.random.split(jax.random.PRNGKey(0), 3)  #? unused-mask
+    key, k_init, k_img = jax.random.split(jax.random.PRNGKey(0), 3)
     images = 3.0 + 2.0 * jax.random.normal(k_img, (16, 8, 8, 3))
     labels = jnp.arange(16) % 4
     variables = model.init(k_init, images, train=False)

@@ -413,7 +413,7 @@ PROGRAMS = {
     "half of a step is no newer step": """
         def simulate(dt, x):
             dt = jnp.float32(dt)
-            dt_2 = jnp.float32(dt / 2)  #? stale-value
+            dt_2 = jnp.float32(dt / 2)
             return x + dt
         """,
 }

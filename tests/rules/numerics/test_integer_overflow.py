@@ -22,7 +22,7 @@ PROGRAMS = {
         o2 = jax.random.randint(K, (9,), 0, 40000) * 40000  #? key-reused
         o3 = A // 2 + A // 4
         o4 = (A * 31 + 7) % 256
-        o5 = (255 - A, A > 3, A.sum())  #? unsigned-difference
+        o5 = (255 - A, A > 3, A.sum())
         o6 = 300000 * 300000
         o7 = np.arange(100000) * 100000
         """,

@@ -117,7 +117,7 @@ PROGRAMS = {
 
         def renewed(params, seed):
             keys = Keys(jax.random.PRNGKey(seed))
-            return jax.tree.map(lambda p: jax.random.normal(keys.take(), p.shape), params)  #? same-key-across-vmap
+            return jax.tree.map(lambda p: jax.random.normal(keys.take(), p.shape), params)
         """,
     "parameters that start alike": """
         class Experiment:

@@ -239,14 +239,14 @@ PROGRAMS = {
             def start(self, envs):
                 out = []
                 for env in envs:
-                    self.agent.rng, key = jax.random.split(self.agent.rng)  #? same-key-in-loop
-                    out.append(env.reset() + jax.random.randint(key, (), 0, 3))  #? same-key-in-loop
+                    self.agent.rng, key = jax.random.split(self.agent.rng)
+                    out.append(env.reset() + jax.random.randint(key, (), 0, 3))
                 return out
 
             def repeat(self, envs, key):
                 out = []
                 for env in envs:
-                    self.agent.rng, _ = jax.random.split(self.agent.rng)  #? same-key-in-loop
+                    self.agent.rng, _ = jax.random.split(self.agent.rng)
                     out.append(env.reset() + jax.random.randint(key, (), 0, 3))  #! same-key-in-loop
                 return out
         """,
@@ -272,7 +272,7 @@ PROGRAMS = {
             act = supply(act, rng)
             seen, done = env.reset(), False
             while not done:
-                seen, done = env.step(act(seen))  #? same-key-in-loop
+                seen, done = env.step(act(seen))
             return seen
 
         print(evaluate(None, lambda x, key: x + jax.random.normal(key), jax.random.PRNGKey(0)))

@@ -146,7 +146,9 @@ def _unread_parameters(program: Program, facts: Facts) -> Iterator[Obligation]:
         if _parameter(note) in prescribed or note.is_stub or note.may_override:
             continue
         holder = flow.holder(note)
-        if (told := _told_of(note, facts)) is not None:
+        if holder is not None and _is_one_of_several(holder, flow):
+            yield unknown(note.span, f"`{note.qualified}` is called in the place of others, and may have to fit them")
+        elif (told := _told_of(note, facts)) is not None:
             yield _idle(note, told, sure=True)
         elif not _is_free(note):
             continue
@@ -174,6 +176,12 @@ def _told_of(note: Op, facts: Facts) -> Op | None:
         if any(flow.places.within(home, loop.body) for home in homes for loop in renewed):
             return call
     return None
+
+
+def _is_one_of_several(call: Op, flow: Flow) -> bool:
+    """Whether a call runs one of several functions, whichever it is given."""
+    around = flow.places.holder.get(id(flow.places.region_of[call]))
+    return around is not None and around.construct == "one of"
 
 
 def _is_free(note: Op) -> bool:

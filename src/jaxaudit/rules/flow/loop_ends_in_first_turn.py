@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import reached
-from jaxaudit.ir import Op, Program
+from jaxaudit.analyses.queries import depends, reached
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, proved, unknown
 
@@ -33,9 +33,9 @@ class LoopEndsInFirstTurn(Rule):
         return total
 
     ## When it cannot tell
-    A loop that is left at once and carries nothing may be a way to take the first element. One that ends with `break`
-    is a warning: it may be there to try one step. So is one in a function that gives something else behind it: it may
-    be there to deal with the first of what was found.
+    A loop that is left at once and carries nothing may be a way to take the first element, and so may one over what was
+    found in the value that it changes. One that ends with `break` is a warning: it may be there to try one step. So is
+    one in a function that gives something else behind it.
     """
 
     summary = "A Python loop that adds things up is always left in its first turn."
@@ -56,6 +56,11 @@ class LoopEndsInFirstTurn(Rule):
             "the first element of each",
         ),
         Example(
+            "def remove(state, found, left):\n    for i in found(state):\n        state = state.at[i].set(0.0)\n"
+            "        return state\n    return state + left\n",
+            "the first of what was found",
+        ),
+        Example(
             "def until(batches, limit):\n    found = 0.0\n    for x in batches:\n        found = found + jnp.sum(x)\n"
             "        if found > limit:\n            return found\n    return found\n",
             "left on a condition",
@@ -73,9 +78,9 @@ class LoopEndsInFirstTurn(Rule):
             "one step may be meant: a warning",
         ),
         Example(
-            "def remove(state, found, left):\n    for i in found(state):  #?\n        state = state.at[i].set(0.0)\n"
+            "def remove(state, places, left):\n    for i in places:  #?\n        state = state.at[i].set(0.0)\n"
             "        return state\n    return state + left\n",
-            "the first of what was found: a warning",
+            "the first of some places: a warning",
         ),
     )
 
@@ -92,7 +97,7 @@ def _judge(op: Op, facts: Facts) -> Obligation:
     carried = [one.param for one in Loop(op).carried]
     found = reached(flow, carried).difference(carried)
     made = {value for value in found if places.within(places.region_of_value(value), op.regions[-1])}
-    if not made:
+    if not made or _is_found(op, facts):
         return unknown(op.span, "the loop is left in its first turn, and may be there for the first element")
     readers = {reader for value in made for reader in flow.readers.get(value, ()) if reader.name == "py.return"}
     home = places.function_of(op)
@@ -107,6 +112,13 @@ def _judge(op: Op, facts: Facts) -> Obligation:
         expected="the loop runs for every element",
         suggestion="move the end of the loop out of it, or put it under a condition",
     )
+
+
+def _is_found(op: Op, facts: Facts) -> bool:
+    """Whether what a loop goes over is computed from what it changes: then the first of them is dealt with."""
+    starts = [one.start for one in Loop(op).carried]
+    items = [one.argument("iterable") for region in op.regions for one in region.ops if one.name == "py.element"]
+    return any(isinstance(one, Value) and one not in starts and depends(facts.flow, one, starts) for one in items)
 
 
 def _goes_on(op: Op, facts: Facts) -> bool:

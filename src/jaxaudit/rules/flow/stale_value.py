@@ -40,7 +40,7 @@ class StaleValue(Rule):
             h, logits = step(params, h, token)
 
     ## When it cannot tell
-    A function may be called for one of its results alone. Then it is a warning, unless each turn of a loop depends on
+    A function may be called for one of its results alone. Then it is left open, unless each turn of a loop depends on
     the one before. Where a newer value is looked at and the old one is handed on, it is a warning for a step of a
     library that gives other results beside its state; elsewhere it is left open. A name that begins with an underscore
     says that the value is not wanted: then it is left open, unless the old state of an optimizer or environment is
@@ -69,6 +69,11 @@ class StaleValue(Rule):
             "        updates, _ = tx.update(grads, state)\n"
             "        params = optax.apply_updates(params, updates)\n    return params\n",
             "an optimizer that keeps nothing of a step",
+        ),
+        Example(
+            "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef f(h, x):\n    new_h, y = step(h, x)\n"
+            "    return y + h\n",
+            "called for its other result",
         ),
         Example(
             "def step(env, state, action):\n    next_state = env.step(state, action)\n"
@@ -121,11 +126,6 @@ class StaleValue(Rule):
             "def f(buffer, obs, reward):\n    data = {'obs': obs, 'rewards': buffer['rewards']}\n"
             "    rewards = buffer['rewards'].at[0].set(reward)  #!\n    return data\n",
             "the old entry is in what is returned",
-        ),
-        Example(
-            "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef f(h, x):\n    new_h, y = step(h, x)  #?\n"
-            "    return y + h\n",
-            "called for its other result",
         ),
         Example(
             "import optax\n\ntx = optax.adam(1e-3)\n\ndef update(params, state, grads):\n"

@@ -14,7 +14,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import BOUNDS, CONJUNCTIONS, DISJUNCTIONS, EVEN, LINEAR, LOG_SPACE, LOGIC, MASKS, TRUTHS
 from jaxaudit.ir.interfaces import given_as, moved
 from jaxaudit.ir.ops import BODIES
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import goes_on_from
@@ -24,17 +24,16 @@ _MAKES = ("array.map", "key.draw", "array.create", "array.convert", "py.unpack")
 
 
 class UnusedMask(Rule):
-    """A mask or a random key is made and never used.
+    """A mask is made and never used.
 
     ## What it does
-    Finds variables that nothing reads and that hold a comparison of arrays, a triangular or causal mask, a random
-    mask, or one of the keys of a split. A mean whose count is that of a mask, while the sum is over everything, uses
+    Finds variables that nothing reads and that hold a comparison of arrays, a triangular or causal mask, or a random
+    mask. A mean whose count is that of a mask, while the sum is over everything, uses
     the mask in one of two places.
 
     ## Why is this bad?
     A mask is made to be applied. Where it is not, padding counts in the mean, the future leaks into attention, or
-    dropout drops nothing; no shape is wrong and nothing is raised. A subkey that nobody draws from often means that
-    somebody else draws from the wrong key.
+    dropout drops nothing; no shape is wrong and nothing is raised.
 
     ## Example
         valid = tokens != PAD
@@ -47,15 +46,20 @@ class UnusedMask(Rule):
     ## When it cannot tell
     A mask may be left over, so this is a warning. It is an error where the function goes on to reduce or normalise
     something of the mask's own shape, or what the mask was sized by, or reads one of the two masks that it was
-    combined of. Name it with an underscore if it is not needed.
+    combined of. Name it with an underscore if it is not needed. A subkey that nothing draws from may be left over too:
+    it is left open, and `key-reused` speaks where somebody draws from the wrong one.
     """
 
-    summary = "A mask or a subkey is made and nothing reads it."
+    summary = "A mask is made and nothing reads it."
     needs = (Shapes,)
 
     valid = (
         Example("def f(x, n):\n    mask = jnp.arange(8) < n\n    return (x * mask).sum()\n", "applied"),
         Example("def f(i, n):\n    last = i == n - 1\n    return n\n", "not known to be of arrays"),
+        Example(
+            "def f(key, x):\n    key, sub = jax.random.split(key)\n    return x + jax.random.normal(key, x.shape)\n",
+            "a subkey that is left over",
+        ),
     )
     invalid = (
         Example("def f(x, n):\n    mask = jnp.arange(8) < n  #?\n    return x.mean()\n", "never applied"),
@@ -89,11 +93,6 @@ class UnusedMask(Rule):
             "    return jnp.where(valid, scores, -1e9)\n",
             "one of two masks is applied",
         ),
-        Example(
-            "def f(key, x):\n    key, sub = jax.random.split(key)  #?\n"
-            "    return x + jax.random.normal(key, x.shape)\n",
-            "a subkey",
-        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -114,14 +113,14 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         what = _kind(value, flow, shapes)
         if what == _SUBKEY and op.renews:
             yield proved(op.span, f"`{op.label}` is renewed for whoever comes next")
+        elif what == _SUBKEY:
+            yield unknown(op.span, f"nothing draws from the subkey `{op.label}`, which may be left over")
         elif what and not op.label.startswith("_"):
-            masks = what == _MASK
-            missed = (reduced_without(op, value, flow, shapes) or _part_applied(op, value, flow)) if masks else None
-            yield _unused(op, what, missed)
+            yield _unused(op, reduced_without(op, value, flow, shapes) or _part_applied(op, value, flow))
     elif value is not None and op.kind == "parameter" and _is_given_masks(op, value, flow, shapes):
         missed = reduced_without(op, value, flow, shapes)
         if missed is not None:
-            yield _unused(op, _MASK, missed)
+            yield _unused(op, missed)
 
 
 def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
@@ -170,14 +169,14 @@ def _half(quotient: Op, mask: Value, total: Op) -> Obligation:
     )
 
 
-def _unused(note: Op, what: str, missed: Op | None) -> Obligation:
+def _unused(note: Op, missed: Op | None) -> Obligation:
     name = note.label
     steps = () if missed is None else (Step(missed.span, "everything counts here, whatever the mask says"),)
     return Obligation(
         note.span,
         severity=Severity.WARNING if missed is None else Severity.ERROR,
-        message=f"`{name}`, {what}, is never used",
-        current=f"{what} is made and bound to `{name}`; nothing reads it",
+        message=f"`{name}`, a mask, is never used",
+        current=f"a mask is made and bound to `{name}`; nothing reads it",
         expected=f"`{name}` is applied, or not made at all",
         steps=steps,
         suggestion=f"use `{name}` where it was meant, or remove it",

@@ -212,6 +212,7 @@ SIGNALS = (
     Signal("on purpose", Level.WARNING, _on_purpose),
     Signal("shared by name", Level.WARNING, _shared_by_name, _KEYS),
     Signal("draws nothing", Level.UNKNOWN, results.draws_nothing, _KEYS),
+    Signal("renewed", Level.UNKNOWN, sharing.renewed, _KEYS - {"key-reused"}),
     Signal("starts alike", Level.WARNING, sharing.alike, _KEYS),
     Signal("not shared", Level.WARNING, results.not_shared, _KEYS),
     Signal("not used", Level.WARNING, results.not_used, _KEYS),

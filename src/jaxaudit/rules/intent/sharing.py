@@ -65,8 +65,6 @@ def held_fixed(one: Obligation, facts: Facts) -> str:
         return f"`{callee_of(uses[0].spot)}` holds its key fixed, it seems" if closed and same and networks else ""
     if around is None:
         return ""
-    if around.name in (*PYTHON_LOOPS, "tree.map") and _is_renewed(keys, around, uses[0]):
-        return "every turn puts a new key into an object, which may be the one that is used"
     outside = uses[0].inner is not None and not _is_given(keys, around, uses[0])
     if around.name == "pmap" and outside:
         return "the mapped function holds its key fixed, which is often meant for devices"
@@ -74,6 +72,15 @@ def held_fixed(one: Obligation, facts: Facts) -> str:
         return "the mapped function holds it fixed, and `apply` asks for a key whether it draws or not"
     if around.name in PYTHON_LOOPS and closed and _is_given_data(around, uses[0].spot):
         return f"`{callee_of(uses[0].spot)}` holds its key fixed and is given one piece of data after the other"
+    return ""
+
+
+def renewed(one: Obligation, facts: Facts) -> str:
+    """Read from what each turn of a loop stores: `self.key, key = jax.random.split(self.key)`."""
+    around, uses = one.subject.around, one.subject.uses
+    turns = around is not None and around.name in (*PYTHON_LOOPS, "tree.map") and len(uses) == 1
+    if around is not None and turns and _is_renewed(keys_of(facts), around, uses[0]):
+        return "every turn puts a new key into an object, which may be the one that is used"
     return ""
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEEDS_SIGN
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved, unknown
 
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
 
@@ -31,18 +32,24 @@ class UnsignedDifference(Rule):
         change = jnp.abs(frame.astype(jnp.int32) - previous.astype(jnp.int32))
 
     ## When it cannot tell
-    A difference that nothing else is known of may be meant to wrap, or never be negative: that is a warning. Random
-    bits and hashes wrap on purpose; a difference of `uint32` alone is not judged.
+    A difference that nothing else is known of may be meant to wrap, or never be negative: that is a warning. `1 - x` is
+    the other half of a mask, as a rule, and is left open. Random bits and hashes wrap on purpose; a difference of
+    `uint32` alone is not judged.
     """
 
     summary = "A difference of unsigned integers wraps around instead of becoming negative."
-    needs = (Shapes,)
+    needs = (Ranges, Shapes)
 
     valid = """
     ## as signed integers
     def change(frame, previous):
         now = jnp.asarray(frame, jnp.uint8).astype(jnp.int32)
         return jnp.abs(now - jnp.asarray(previous, jnp.uint8).astype(jnp.int32))
+
+    ## never below zero
+    def inverted(image, key, mask):
+        top = jax.random.randint(key, (3,), 0, 2, dtype=jnp.uint8)
+        return 255 - jnp.asarray(image, jnp.uint8), 1 - top, 1 - jnp.asarray(mask, jnp.uint8)
     """
     invalid = """
     ## a distance
@@ -58,10 +65,19 @@ class UnsignedDifference(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every difference of unsigned integers."""
-        shapes = facts.get(Shapes)
+        shapes, ranges = facts.get(Shapes), facts.get(Ranges)
         for op in program.mapping("subtract", "negative"):
             if dtype := _unsigned(op, shapes):
-                yield _judge(op, dtype, facts.flow.readers.get(op.results[0], ()))
+                if op.function == "subtract" and _stays_above(op, ranges):
+                    yield proved(op.span, "what is subtracted is never the larger one")
+                else:
+                    yield _judge(op, dtype, facts.flow.readers.get(op.results[0], ()))
+
+
+def _stays_above(op: Op, ranges: Ranges) -> bool:
+    """Whether the first of two numbers is at least as large as the second, whatever they are."""
+    look = ranges.look(op)
+    return look.range("x").low >= look.range("y").high
 
 
 def _unsigned(op: Op, shapes: Shapes) -> str:
@@ -75,6 +91,8 @@ def _judge(op: Op, dtype: str, readers: Iterable[Op]) -> Obligation:
     user = next(filter(_needs_sign, readers), None)
     if user is None and dtype == "uint32":
         return proved(op.span, "what is made of this difference does not depend on its sign")
+    if user is None and op.arguments.get("x") == 1:
+        return unknown(op.span, "whether what is taken from 1 is a mask is not known")
     certain, span = user is not None, (user or op).span
     return Obligation(
         span,

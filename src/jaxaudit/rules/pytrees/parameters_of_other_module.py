@@ -39,7 +39,8 @@ class ParametersOfOtherModule(Rule):
     ## When it cannot tell
     Parameters whose `init` is not in sight are left open. A part of the parameters, `params["decoder"]`, may belong to
     a module of another class. Where the module that is run is never given parameters of its own, it is a warning: its
-    class may be another form of the one that made them.
+    class may be another form of the one that made them. Functions that haiku transforms may share their modules: there
+    it is left open.
     """
 
     summary = "A module is run, or kept in a state, with the parameters of another module."
@@ -134,6 +135,9 @@ def _judge(op: Op, network: Network, own: set[Network | None], flow: Flow) -> Ob
     made = [(one.op, network_of(flow, one.op)) for one in trees if one.op is not None and one.way in _WHOLE]
     for init, other in made:
         if init is not None and other is not None and other != network:
+            if network[1] is not None and network not in own:
+                # Functions that haiku transforms may build the same modules, whose names say which parameters they read.
+                return unknown(op.span, f"whether `{network[0]}` reads the parameters of `{other[0]}` is not known")
             return _finding(op, network, init, other, sure=network in own)
     if made and len(made) == len(trees) and all(other is not None for _, other in made):
         return proved(op.span, f"the parameters are those of the `{network[0]}` it runs")

@@ -17,6 +17,7 @@ _TINIEST: Mapping[str, float] = {"float16": 6e-8, "bfloat16": 1e-38, "float32": 
 
 _FIRST = Zero("the first element of `arange` is 0", ordinary=True, fixed=True)
 _DRAWN = Zero("a uniform draw may be exactly 0", ordinary=False, noted=True)
+_BOTH = frozenset({-2, -1})
 _DIAGONAL = Zero("all elements off the diagonal are 0", ordinary=True, fixed=True)
 
 
@@ -57,6 +58,12 @@ def _counting(look: Look) -> Range:
     return Range(0.0, inf, integer=True)
 
 
+def _diagonal(look: Look) -> Range:
+    """Return ones on the main diagonal, of which there is one at least, or on another one, which may lie outside."""
+    main = look.raw("k") in (None, 0)
+    return TRUTH._replace(zero=_DIAGONAL, peak=_BOTH if main else None)
+
+
 def _each(names: str, function: Known) -> dict[str, Known]:
     return dict.fromkeys(names.split(), function)
 
@@ -68,7 +75,8 @@ CREATE: Mapping[str, Known] = {
     **_each("full full_like", lambda look: plain(look.range("fill_value"))),
     **_each("arange iota broadcasted_iota", _positions),
     "linspace": _between,
-    **_each("eye identity tri", lambda look: TRUTH._replace(zero=_DIAGONAL)),
+    **_each("eye identity", _diagonal),
+    "tri": lambda look: TRUTH._replace(zero=_DIAGONAL),
     **_each("diag_indices diag_indices_from indices tril_indices triu_indices", _counting),
     **_each("tril_indices_from triu_indices_from", _counting),
     **_each("bartlett hamming hanning", lambda look: Range(0.0, 1.0)),

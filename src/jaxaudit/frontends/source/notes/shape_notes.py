@@ -109,7 +109,15 @@ def note_assignment(it: Interpreter, node: ast.Assign | ast.AnnAssign, target: a
         if text is None or "jaxaudit" in text or (line < node.lineno and not it.project.is_alone(module, line)):
             continue
         told = in_comment(text)
+        if line < node.lineno and told is not None and ("->" in text or _speaks_of_before(told[0], node)):
+            continue
         if told is not None and told[0] in ("", target.id):
             span = Span(module.path, line, 0, line, 0)
             it.declared[value.value] = Declared(told[1], f"{module.path}:notes", "comment", span)
             return
+
+
+def _speaks_of_before(name: str, node: ast.Assign | ast.AnnAssign) -> bool:
+    """Whether a comment above may name what an assignment starts from: `mask = mask[:, None]`."""
+    read = () if node.value is None else ast.walk(node.value)
+    return any(isinstance(one, ast.Name) and one.id == name for one in read)
