@@ -136,7 +136,7 @@ def _judge(op: Op, network: Network, own: set[Network | None], flow: Flow) -> Ob
     for init, other in made:
         if init is not None and other is not None and other != network:
             if network[1] is not None and network not in own:
-                # Functions that haiku transforms may build the same modules, whose names say which parameters they read.
+                # Functions that haiku transforms may build the same modules, and find their parameters by name.
                 return unknown(op.span, f"whether `{network[0]}` reads the parameters of `{other[0]}` is not known")
             return _finding(op, network, init, other, sure=network in own)
     if made and len(made) == len(trees) and all(other is not None for _, other in made):
