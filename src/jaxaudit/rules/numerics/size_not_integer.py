@@ -53,6 +53,10 @@ class SizeNotInteger(Rule):
         wide = x.reshape(half, 2, *x.shape[1:])
         noise = jax.random.normal(key, (math.ceil(n / 2), int(n / 3)) + x.shape[1:])
         return wide, noise, x[:half], jnp.arange(n / 2), jnp.split(x, 6 / 2), jnp.zeros((half + 1, 3))
+
+    ## a namespace that is handed around
+    def square(xp, x, n):
+        return xp.reshape(x, x.shape[:-1] + (n, n)), xp.reshape(x, (-1, n))
     """
     invalid = """
     ## a quotient
@@ -106,7 +110,7 @@ class _Kinds:
     """The kinds of sizes."""
 
     def __init__(self, facts: Facts) -> None:
-        self.makers = facts.program.makers
+        self.makers, self.readers = facts.program.makers, facts.flow.readers
         self.values = python_values(facts)
         self._shapes = facts.get(Shapes)
         self._answers: Answers[Value, _Kind] = Answers(self._answer, _Kind.OPEN)
@@ -125,6 +129,14 @@ class _Kinds:
         """Whether a value is surely an array."""
         fact = self._shapes.of(value) if isinstance(value, Value) else ShapeFact()
         return bool(fact.dims) or self.values.is_jax_array(value)
+
+    def is_namespace(self, op: Op, sizes: tuple[Argument, ...]) -> bool:
+        """Whether what looks like a method of an array may be a function of a namespace: `xp.reshape(x, shape)`."""
+        receiver = next(iter(op.arguments.values()), None)
+        if "." in op.qualified or len(sizes) != 2 or not isinstance(receiver, Value) or self.is_array(receiver):
+            return False
+        uses = self.readers.get(receiver, ())
+        return not any(one.name == "array.shape" or one.is_operator for one in uses)
 
     def each(self, value: Value) -> Value | None:
         """Return what every element of a list of numbers is: `n / 2` of `np.cumsum([n / 2 for ...])`."""
@@ -197,6 +209,8 @@ def _sizes(op: Op, kinds: _Kinds) -> Iterator[tuple[Argument, str]]:
                 # A fraction may say how many equal parts there are, but not where they end.
                 each = last(given, kinds.each) if isinstance(given, Value) else given
                 given = each if each is not given else None
+            if isinstance(given, tuple) and kinds.is_namespace(op, given):
+                return
             if isinstance(given, tuple):
                 # `reshape(*shape)` may be given one shape in place of the sizes.
                 yield from ((one, "a size") for one in given if len(given) > 1 or isinstance(one, float))

@@ -158,7 +158,7 @@ class Project:
 
     def find(self, name: str, importer: Module) -> Module | None:
         """Find the module a dotted name means when `importer` imports it absolutely."""
-        key = (name, posixpath.dirname(importer.path))
+        key = (name, importer.path)
         if key not in self._found:
             self._found[key] = self._search(name, importer)
         return self._found[key]
@@ -176,18 +176,25 @@ class Project:
         if not ours and (top in _LIBRARIES or top in sys.stdlib_module_names):
             return None
         relative = name.replace(".", "/")
-        folder = posixpath.dirname(importer.path)
+        folder = self._above(importer) if _is_part(importer) else posixpath.dirname(importer.path)
         while True:
             for base in (folder, posixpath.join(folder, "src")):
                 installed = posixpath.basename(base) in _INSTALLED
                 if ours or not installed:
                     found = self._at(posixpath.join(base, relative))
-                    if found is not None:
+                    if found is not None and found is not importer:
                         return found
             parent = posixpath.dirname(folder)
             if parent == folder:
                 return self._inside(name)
             folder = parent
+
+    def _above(self, importer: Module) -> str:
+        """Return the folder that holds the package of a module."""
+        folder = posixpath.dirname(importer.path)
+        for _ in range(self._package_depth(folder)):
+            folder = posixpath.dirname(folder)
+        return folder
 
     def _inside(self, name: str) -> Module | None:
         """Find a module by the name of the package whose folder the audit was started in."""
@@ -229,6 +236,11 @@ class Project:
             self._lines[module.path] = module.text.splitlines()
         lines = self._lines[module.path]
         return 0 < line <= len(lines) and lines[line - 1].lstrip().startswith("#")
+
+
+def _is_part(module: Module) -> bool:
+    """Whether a module only runs as a part of its package, so that what lies beside it is not found by its bare name."""
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in module.tree.body)
 
 
 def _parsed(file: SourceFile, retold: set[str]) -> ast.Module:

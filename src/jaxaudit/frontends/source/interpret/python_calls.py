@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
@@ -420,6 +421,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.object.__setattr__": _object_setattr,
     "builtins.float": _convert("float", float),
     "builtins.int": _convert("int", int),
+    "operator.index": _convert("int", operator.index),
     "builtins.bool": _convert("bool", bool),
     "builtins.complex": _convert("complex", complex),
     "builtins.abs": _absolute,

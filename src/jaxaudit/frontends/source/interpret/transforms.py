@@ -244,12 +244,16 @@ def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Sp
             leaves = [Leaf(it.builder.value(span, leaf.name)) for leaf in data_leaves(it, value)]
             gradients.append(with_data(it, value, [leaf.value for leaf in leaves]))
             made.extend(leaves)
+        if not chosen and not several:
+            # What is differentiated is not known, and so is what the gradient is like.
+            made.append(Leaf(it.builder.value(span, "")))
+            gradients.extend(made)
         return made
 
     attrs = {**attributes(it, callee, given, span), "value": callee.spelling in _GIVES_VALUE}
     attrs["differentiated"] = _positions(it, callee, given)
     value, _ = run_body(it, "grad", callee.function, given, inputs, attrs, span, fresh)
-    gradient = TupleValue(tuple(gradients)) if several or not gradients else gradients[0]
+    gradient = TupleValue(tuple(gradients)) if several else gradients[0]
     return _grad_result(it, callee, value, gradient, span)
 
 
