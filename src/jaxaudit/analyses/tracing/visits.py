@@ -108,7 +108,11 @@ class Visits:
             return True
         if self._behind and not self._behind.isdisjoint((visit.op, *visit.stack)):
             return True
-        branches = [op for op in visit.stack if op.name == "py.branch"] if self._switches else ()
+        branches = [op for op in visit.stack if op.name == "py.branch"]
+        choice = next((at for at, op in enumerate(branches) if op.construct == "one of"), len(branches))
+        if any(op.construct == "if" for op in branches[choice:]):
+            # Which of several functions is called may hang together with what it asks inside.
+            return True
         return any(not self._switches.isdisjoint(op.operands) for op in branches)
 
     def _is_stopped(self, visit: Visit) -> bool:
