@@ -4,6 +4,43 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "defaults that a named tuple is given later": """
+        import collections
+
+        Info = collections.namedtuple("Info", ["mask", "discount"])
+        Info.__new__.__defaults__ = (1, 1)
+        Step = collections.namedtuple("Step", ["x", "y", "z"])
+        Step.__new__.__defaults__ = (None,)
+        Any = collections.namedtuple("Any", ["x", "y"])
+        Any.__new__.__defaults__ = (None,) * len(Any._fields)
+
+        def make():
+            return Info(), Any(), Step(1, 2), Step(1)  #! signature-mismatch
+        """,
+    "one of two modules, chosen along with what it is given": """
+        class Cell(nn.Module):
+            @partial(nn.scan, variable_broadcast="params", split_rngs={"params": False})
+            @nn.compact
+            def __call__(self, carry, step):
+                x, reset = step
+                return nn.GRUCell(4)(carry, x)
+
+        class Stack(nn.Module):
+            @nn.compact
+            def __call__(self, carry, x, reset):
+                return carry, nn.Dense(4)(x)
+
+        class Model(nn.Module):
+            arch: str = ""
+
+            def setup(self):
+                self.rnn = Stack() if self.arch == "stack" else Cell()
+
+            def __call__(self, x, carry, reset):
+                if self.arch == "stack":
+                    return self.rnn(carry, x, reset)
+                return self.rnn(carry, (x, reset))
+        """,
     "attr.ib makes fields, whose parameters have no underscores in front": """
         import attr
 

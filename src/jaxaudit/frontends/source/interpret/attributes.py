@@ -12,7 +12,7 @@ from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
-from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -305,7 +305,20 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
         if isinstance(base, ClassValue) and name == "__init__":
             # Who makes an object before and who after is not told apart: what it takes is open.
             base.namespace[name] = it.unknown("the class gets it later", span, name)
+        if isinstance(base, Attribute) and base.name == "__new__" and name == "__defaults__":
+            _set_defaults(it, base.receiver, value, span)
         whole = materialise(it, base, span)
         arguments = {"object": whole, "value": argument(it, value, span)}
         it.loaded.pop((whole, name), None)
     it.emit("py.store_attr", span, arguments, attrs, results=0)
+
+
+def _set_defaults(it: Interpreter, cls: Abstract, value: Abstract, span: Span) -> None:
+    """Interpret `cls.__new__.__defaults__ = value`: the last fields of a named tuple may be left out."""
+    if not isinstance(cls, ClassValue) or cls.kind != "namedtuple":
+        return
+    items = known_items(it, value)
+    if items is None:
+        items = tuple(it.unknown("a default that is not known", span, field) for field in cls.fields)
+    places = cls.fields[len(cls.fields) - len(items) :]
+    cls.defaults = dict(zip(places, items, strict=False))
