@@ -239,7 +239,7 @@ class Project:
 
 
 def _is_part(module: Module) -> bool:
-    """Whether a module only runs as a part of its package, so that what lies beside it is not found by its bare name."""
+    """Whether a module only runs as a part of its package: what lies beside it is not found by its bare name."""
     return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in module.tree.body)
 
 
