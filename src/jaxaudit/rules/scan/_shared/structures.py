@@ -16,6 +16,7 @@ from jaxaudit.analyses.shapes.broadcast import Match, compare
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.ir.trees import CONTAINERS, Tree
@@ -45,8 +46,17 @@ def other_structure(op: Op, flow: Flow) -> Obligation | None:
             ),
             suggestion="return the carry first, with all its parts in their order",
             cause=op.results,
+            basis=Basis.SAID if _is_only_said(start, flow) or _is_only_said(end, flow) else Basis.COMPUTED,
         )
     )
+
+
+def _is_only_said(tree: Tree, flow: Flow) -> bool:
+    """Whether an annotation alone tells the parts of something in a tree: it comes from what was not followed."""
+    makers = (flow.maker(value) for value in tree.leaves().values())
+    bases = (op.operands[0] for op in makers if op is not None and op.name == "py.attr" and op.operands)
+    made = (flow.maker(base) for base in bases)
+    return any(op is not None and op.name == "py.call_unknown" for op in made)
 
 
 def _odd_parts(start: Tree, end: Tree, flow: Flow) -> Iterator[Step]:
