@@ -15,9 +15,9 @@ from jaxaudit.analyses.keys.terms import Constant, Term, Terms, rows_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
 from jaxaudit.analyses.keys.uses import Collector, How, Scope, Use
 from jaxaudit.analyses.paths import Places
-from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.queries import ahead, behind, nothing, through_ops, walk
 from jaxaudit.ir import Op, Program, Region
-from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED, STORES
+from jaxaudit.ir.ops import BODIES, INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED, STORES
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,24 @@ class KeyFacts:
 
     @cached_property
     def handed_out(self) -> Set[Term]:
-        """The keys that functions give back to callers which are not known."""
+        """The keys that functions give back to callers which are not known, inside of the calls that made them too."""
         roots = {id(root.region) for root in self.program.roots}
         returns = (op for op in self.program.named("py.return") if self._is_open(op, roots))
-        return {self.term(value) for op in returns for value in op.operands}
+        given = (value for op in returns for value in op.operands)
+        return {self.term(value) for value in walk(given, lambda one: behind(self.facts.flow, one, nothing))}
 
     def _is_open(self, op: Op, roots: Set[int]) -> bool:
-        """Whether an op stands in a root itself, in branches and loops at most."""
+        """Whether an op stands in a root itself, in branches and loops at most, and what a transformation is given."""
         around = self.places.up(self.places.region_of[op])
-        return all(id(region) in roots if holder is None else holder.name in INLINE for region, holder in around)
+        return all(id(region) in roots if holder is None else self._is_passed(holder) for region, holder in around)
+
+    def _is_passed(self, holder: Op) -> bool:
+        """Whether what leaves a region leaves its op too: what is only transformed has no callers in sight."""
+        if holder.name in INLINE:
+            return True
+        home, made = self.places.region_of[holder], holder.results
+        given = all(one in home.results for one in made) or not any(map(self.facts.flow.is_read, made))
+        return given and (holder.name in MAPPED or holder.name in BODIES)
 
     def is_drawn_from(self, use: Use) -> bool:
         """Whether a callee that could not be followed gives something for a key that is no key itself.

@@ -170,7 +170,9 @@ def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
         return _left_behind(made, name, instead)
     if instead is not None:
         return unknown(made.span, f"both {name} and its newer version are used on: which of them is meant is not known")
-    if len(_succeeded(made, facts.get(Versions))) < len(_renewed(made)):
+    # Where names alone tell what succeeds what, a result that nobody reads may succeed something too.
+    dropped = version.ground is Ground.VARIABLE and not all(map(facts.flow.is_read, made.results))
+    if dropped or len(_succeeded(made, facts.get(Versions))) < len(_renewed(made)):
         reason = f"`{called(made)}` gives more than the newer version of {name}: what becomes of it is not known"
         return unknown(made.span, reason)
     return proved(made.span, f"the newer version of {name} that `{called(made)}` makes is used")

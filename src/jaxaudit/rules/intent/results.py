@@ -17,10 +17,10 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import MAPPED
-from jaxaudit.libraries.lookup import lookup, playing
+from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import says_evaluation
-from jaxaudit.rules.intent.subjects import keys_of
+from jaxaudit.rules.intent.subjects import asks_for_key, keys_of
 
 
 def compared(one: Obligation, facts: Facts) -> str:
@@ -72,12 +72,7 @@ def not_used(one: Obligation, facts: Facts) -> str:
 
 def draws_nothing(one: Obligation, facts: Facts) -> str:
     """Read from what a network runs that has to be given a key: `net.apply(params, key, x)` of linear layers."""
-    for use in one.subject.uses:
-        op = use.origin.spot
-        row = lookup(op.qualified) if op.name == "key.draw" and op.function == "apply" else None
-        # One that stands behind the arguments may be left out: who gives it wants numbers.
-        if row is None or not 0 <= row.position(row.key) < row.position("*args"):
-            continue
+    for op in (use.origin.spot for use in one.subject.uses if asks_for_key(use.origin.spot)):
         runs = {run for run in map(facts.flow.maker, _run_by(op, facts)) if run is not None and run.regions}
         inside = (inner for run in runs for region in run.regions for inner in region.walk())
         if runs and not any(inner.name in ("key.stream", "key.draw") for inner in inside):

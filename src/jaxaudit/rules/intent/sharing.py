@@ -17,10 +17,9 @@ from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import PLACES, REORDERINGS
 from jaxaudit.ir.ops import MAPPED, PYTHON_LOOPS
-from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import are_inverse
-from jaxaudit.rules.intent.subjects import keys_of
+from jaxaudit.rules.intent.subjects import asks_for_key, keys_of
 
 _STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
 _PICKS = frozenset(("array.gather", "array.scatter", "array.at", "array.move", "py.item"))
@@ -68,7 +67,7 @@ def held_fixed(one: Obligation, facts: Facts) -> str:
     outside = uses[0].inner is not None and not _is_given(keys, around, uses[0])
     if around.name == "pmap" and outside:
         return "the mapped function holds its key fixed, which is often meant for devices"
-    if around.name == "vmap" and not _is_given(keys, around, uses[0]) and _asks_for_key(uses[0].origin.spot):
+    if around.name == "vmap" and not _is_given(keys, around, uses[0]) and asks_for_key(uses[0].origin.spot):
         return "the mapped function holds it fixed, and `apply` asks for a key whether it draws or not"
     if around.name in PYTHON_LOOPS and closed and _is_given_data(around, uses[0].spot):
         return f"`{callee_of(uses[0].spot)}` holds its key fixed and is given one piece of data after the other"
@@ -168,11 +167,6 @@ def _is_given_data(loop: Op, call: Op) -> bool:
     carried = set(loop.regions[-1].params)
     begun = loop.entered[0] if loop.entered else 0
     return any(value.id > begun for value in call.operands) and carried.isdisjoint(call.operands)
-
-
-def _asks_for_key(op: Op) -> bool:
-    """Whether an op runs a module with a key for it as a whole, though it may draw nothing."""
-    return op.name == "key.draw" and plays(op.qualified, "module.apply") and not op.folds
 
 
 def _is_renewed(keys: KeyFacts, op: Op, use: Use) -> bool:

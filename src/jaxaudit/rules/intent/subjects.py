@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.terms import root
+from jaxaudit.ir import Op
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Obligation
 from jaxaudit.spans import Span
 
@@ -34,6 +36,11 @@ def places_of(one: Obligation, facts: Facts) -> Iterator[Span]:
     for use in one.subject.uses[-1:]:
         made = (keys_of(facts).terms.made_by.get(term) for term in (use.term, root(use.term)))
         yield from (found[0].span for found in made if found is not None)
+
+
+def asks_for_key(op: Op) -> bool:
+    """Whether an op runs a module with a key for it as a whole, though it may draw nothing."""
+    return op.name == "key.draw" and plays(op.qualified, "module.apply") and not op.folds
 
 
 def is_in_test_function(one: Obligation, facts: Facts) -> bool:

@@ -231,7 +231,7 @@ def _judge(scope: Scope, found: Mapping[Use, Conflict], keys: KeyFacts) -> Itera
         conflict = found.get(use)
         if conflict is None:
             if use.consumes:
-                yield _first(scope, keys, use)
+                yield _first(keys, use)
         elif conflict.handed and _is_drawn_from(conflict, keys):
             yield _finding(scope, keys, conflict)
         elif not conflict.certain:
@@ -267,12 +267,12 @@ def _is_drawn_from(conflict: Conflict, keys: KeyFacts) -> bool:
     return any(keys.is_drawn_from(use) for use in (conflict.first, conflict.second))
 
 
-def _first(scope: Scope, keys: KeyFacts, use: Use) -> Obligation:
+def _first(keys: KeyFacts, use: Use) -> Obligation:
     """Judge a use that no other one is known to repeat."""
     open_for = ""
     if is_opaque(use.term):
         open_for = f"where {key_name(keys, use)} comes from could not be followed"
-    elif scope.op is None and use.term in keys.handed_out:
+    elif use.term in keys.handed_out:
         open_for = f"{key_name(keys, use)} is returned too, and what callers do with it is not known"
     if open_for:
         return unknown(use.spot.span, open_for)

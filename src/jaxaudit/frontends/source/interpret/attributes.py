@@ -321,4 +321,5 @@ def _set_defaults(it: Interpreter, cls: Abstract, value: Abstract, span: Span) -
     if items is None:
         items = tuple(it.unknown("a default that is not known", span, field) for field in cls.fields)
     places = cls.fields[len(cls.fields) - len(items) :]
-    cls.defaults = dict(zip(places, items, strict=False))
+    cls.defaults.clear()
+    cls.defaults.update(zip(places, items, strict=False))

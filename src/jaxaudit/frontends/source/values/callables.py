@@ -58,7 +58,7 @@ class ClassValue:
     kind: str = "plain"
     """`plain`, `namedtuple`, `dataclass` (a generated __init__) or `enum`."""
     fields: tuple[str, ...] = ()
-    defaults: Mapping[str, Abstract] = field(default_factory=dict)
+    defaults: dict[str, Abstract] = field(default_factory=dict)
     frozen: bool = False
     """True when attributes cannot be set after construction."""
     decorators: tuple[str, ...] = ()
