@@ -11,11 +11,12 @@ PROGRAMS = {
         Info.__new__.__defaults__ = (1, 1)
         Step = collections.namedtuple("Step", ["x", "y", "z"])
         Step.__new__.__defaults__ = (None,)
+        Late = collections.namedtuple("Late", ["x", "y"], defaults=[1])
         Any = collections.namedtuple("Any", ["x", "y"])
         Any.__new__.__defaults__ = (None,) * len(Any._fields)
 
         def make():
-            return Info(), Any(), Step(1, 2), Step(1)  #! signature-mismatch
+            return Info(), Any(), Late(2), Step(1, 2), Step(1)  #! signature-mismatch
         """,
     "one of two modules, chosen along with what it is given": """
         class Cell(nn.Module):

@@ -306,15 +306,15 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
             # Who makes an object before and who after is not told apart: what it takes is open.
             base.namespace[name] = it.unknown("the class gets it later", span, name)
         if isinstance(base, Attribute) and base.name == "__new__" and name == "__defaults__":
-            _set_defaults(it, base.receiver, value, span)
+            set_defaults(it, base.receiver, value, span)
         whole = materialise(it, base, span)
         arguments = {"object": whole, "value": argument(it, value, span)}
         it.loaded.pop((whole, name), None)
     it.emit("py.store_attr", span, arguments, attrs, results=0)
 
 
-def _set_defaults(it: Interpreter, cls: Abstract, value: Abstract, span: Span) -> None:
-    """Interpret `cls.__new__.__defaults__ = value`: the last fields of a named tuple may be left out."""
+def set_defaults(it: Interpreter, cls: Abstract, value: Abstract, span: Span) -> None:
+    """Let the last fields of a named tuple be left out, each for one of some defaults."""
     if not isinstance(cls, ClassValue) or cls.kind != "namedtuple":
         return
     items = known_items(it, value)

@@ -361,7 +361,10 @@ def _namedtuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | Non
         names = tuple(_field_name(it, item) for item in known_items(it, fields) or ())
     if not names or "" in names:
         return None
-    return ClassValue(None, str(name.value), it.frame, (), {}, "namedtuple", names, {}, frozen=True)
+    made = ClassValue(None, str(name.value), it.frame, (), {}, "namedtuple", names, {}, frozen=True)
+    if "defaults" in given.keywords or given.stars is not None:
+        attributes.set_defaults(it, made, given.keywords.get("defaults", NONE), span)
+    return made
 
 
 def _field_name(it: Interpreter, item: Abstract) -> str:
