@@ -22,6 +22,7 @@ from jaxaudit.ir.functions import (
 )
 from jaxaudit.ir.ops import KEEPING, REARRANGED, SELECTED, VOCABULARY
 from jaxaudit.ir.values import index_parts
+from jaxaudit.libraries.methods import DELEGATING
 from jaxaudit.libraries.packages import JAX, VALUES_ALONE, package
 
 One = Callable[[Op, Read[Trace]], Trace]
@@ -285,6 +286,10 @@ class TransferTable:
         if any(one.traced_array for one in operands):
             # It raises, or it only calls a method of the traced array, or such arrays never come here.
             return Trace(Kind.UNKNOWN, "array", mask=_makes_mask(op, operands))
+        first = operands[0] if operands and op.qualified in DELEGATING else NUMPY
+        if first.kind is Kind.UNKNOWN or (first.what in ("", "array") and first.kind is Kind.CONCRETE):
+            # An array of JAX is given to its own method, and stays one.
+            return revised(first, what="", mask=_makes_mask(op, operands))
         return revised(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read))
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
