@@ -103,6 +103,7 @@ INDEPENDENT = {
         "reverse-through-while-loop": "what depends on what is data flow",
         "static-argument-misuse": "a constant can be hashed",
         "tracer-leak": "a constant is not traced",
+        "donated-value-read": "what reads a value below a call is data flow",
         "dynamic-shape": "the size is given in the call",
         "impure-body": "a body without any store changes nothing",
         "iterator-in-traced-code": "the argument is a container as it is written",

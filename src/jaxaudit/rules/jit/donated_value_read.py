@@ -211,13 +211,14 @@ class DonatedValueRead(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
         # Inside of traced code a call is compiled along with what is around it: there its arguments are no buffers.
-        given_away = {visit.op for visit in facts.get(TracingFacts).of("jit") if visit.stage is None}
+        visits = list(facts.get(TracingFacts).of("jit"))
+        inside = {visit.op for visit in visits} - {visit.op for visit in visits if visit.stage is None}
         for op in program.named("jit"):
-            if op in given_away:
+            if op in inside:
+                yield from _kept(op)
+            else:
                 yield from _judged(op, facts.flow)
                 yield from _given_twice(op, facts.flow)
-            else:
-                yield from _kept(op)
 
 
 def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
