@@ -20,3 +20,13 @@ EMBEDDING = frozenset(("Embed", "Embedding"))
 
 NORMAL_DISTRIBUTIONS = frozenset("Normal MultivariateNormalDiag MultivariateNormalTri MultivariateNormalFullCovariance".split())
 """Distributions whose samples are a centre with noise added."""
+
+SPREADS_TAKEN: dict[str, int] = {
+    "Normal.scale": 1,
+    "LogNormal.scale": 1,
+    "HalfNormal.scale": 1,
+    "TruncatedNormal.scale": 1,
+    "MultivariateNormalDiag.scale_diag": 1,
+    "norm.scale": 1,
+}
+"""Parameters that take a power of a standard deviation, by the distribution that they are of."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.elements import elements_of
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.queries import Answers, behind, nothing
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import INVERSE_ANGLES, SAME_UNIT, SCALINGS
 from jaxaudit.ir.interfaces import moved
@@ -69,15 +69,15 @@ class Angles:
         op = found.op
         if found.value is not value:
             return ask(found.value)
-        if op is None or op.backward:
+        if op is None:
+            return _alike([ask(one) for one in behind(self.flow, value, nothing)])
+        if op.backward:
             return None
         whole = moved(op)
         if whole is not None:
             return ask(whole)
         if op.name in JOINING:
-            units = [ask(one) for one in op.operands if one is not op.arguments.get("condition")]
-            alike = len({None if one is None else one.unit for one in units}) == 1
-            return units[0] if alike else None
+            return _alike([ask(one) for one in op.operands if one is not op.arguments.get("condition")])
         return self._computed(op, ask) if op.name == "array.map" else None
 
     def _computed(self, op: Op, ask: Ask) -> Angle | None:
@@ -116,3 +116,8 @@ class Angles:
             if op is not None and op.name in ("array.convert", "array.create"):
                 found = next(iter(op.arguments.values()), None)
         return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _alike(found: list[Angle | None]) -> Angle | None:
+    """Return what all of some values are measured in."""
+    return found[0] if len({None if one is None else one.unit for one in found}) == 1 else None

@@ -47,6 +47,14 @@ class DegreesAsRadians(Rule):
         angle = jnp.degrees(jnp.arctan2(dy, dx))
         return jnp.sin(angle)  #!
 
+    ## in a function that is called twice
+    def components(speed, bearing):
+        return speed * jnp.sin(bearing)  #!
+
+    def drift(u, v):
+        bearing = jnp.rad2deg(jnp.arctan2(u, v)) % 360.0
+        return components(u, bearing) - components(v, bearing)
+
     ## converted twice
     def heading(dx, dy):
         angle = jnp.arctan2(dy, dx) * 180.0 / jnp.pi

@@ -1,0 +1,276 @@
+"""In which form a value tells how far something spreads: a standard deviation, a variance, or the logarithm of either.
+
+Nothing tells it by itself; what reads the value does. Noise is multiplied by a standard deviation, `scale` of a normal
+distribution is one, and a density or a divergence has the spread and its logarithm side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import Context, contexts, origin
+from jaxaudit.analyses.lineage.products import Product, Sums
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.functions import BOUNDS, SUMS_OF_TWO
+from jaxaudit.ir.interfaces import moved
+from jaxaudit.ir.ops import KEEPING
+from jaxaudit.libraries.meanings import SPREADS_TAKEN
+
+_DRAWS = ("jax.random.normal", "jax.random.truncated_normal")
+_SMALL = 0.01
+"""What is added to keep a divisor away from zero."""
+_CLOSE = 1e-6
+
+Home = tuple[object, ...]
+"""What a value is, wherever it is read: as it was made, and the calls of helpers that tell two of them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A power of a standard deviation, or so many times its logarithm."""
+
+    degree: float
+    log: bool = False
+
+    def __str__(self) -> str:
+        name = {1.0: "standard deviation", 2.0: "variance", -1.0: "inverse of a standard deviation", -2.0: "precision"}
+        words = name.get(self.degree, f"standard deviation to the power of {self.degree:g}")
+        return f"the logarithm of a {words}" if self.log else f"a {words}"
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A value as a power of another one, or as the exponential of a multiple of it."""
+
+    value: Value
+    context: Context
+    exponent: float
+    log: bool
+    name: str = ""
+    """What it is called near to where it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A place that takes a value for a spread in one form."""
+
+    home: Home
+    value: Value
+    name: str
+    form: Form
+    op: Op
+    how: str
+    way: tuple[Op, ...]
+    """The calls that it was handed through, innermost first."""
+
+
+def readings(flow: Flow) -> Iterator[Reading]:
+    """Return every place of a program that takes a value for a spread, with the form that it takes it for."""
+    for op in flow.program.named("array.map", "py.call_library", "key.draw"):
+        if op.backward or op.is_derived:
+            continue
+        for value, degree, how in (*_given(op), *_with_noise(flow, op)):
+            for context in contexts(flow, op):
+                power = Reader(flow, context).power(value)
+                if power is not None:
+                    yield _reading(flow, power, degree, op, how, context)
+        if op.name == "array.map" and op.function in SUMS_OF_TWO and _is_whole_sum(flow, op):
+            for context in contexts(flow, op):
+                yield from _in_density(flow, op, context)
+
+
+def _reading(flow: Flow, power: Power, degree: float, op: Op, how: str, context: Context) -> Reading:
+    form = Form(degree / power.exponent, power.log)
+    way = tuple(_way(flow, power.value, op, context))
+    return Reading(_home(flow, power, context), power.value, power.name, form, op, how, way)
+
+
+def _way(flow: Flow, value: Value, op: Op, context: Context) -> Iterator[Op]:
+    """Return the calls that a value was handed through to where it is read, innermost first."""
+    home = flow.places.region_of_value(value)
+    around = set() if home is None else {id(region) for region, _ in flow.places.up(home)}
+    region = flow.places.region_of[op]
+    while id(region) not in around:
+        call = flow.places.holder.get(id(region)) or context.get(id(region))
+        if call is None:
+            return
+        yield call
+        region = flow.places.region_of[call]
+
+
+def _home(flow: Flow, power: Power, outside: Context) -> Home:
+    """Return what a value is, be it read after another call of the function that gives it beside others.
+
+    A network gives a mean and a spread in each call. A helper that gives one value may give either.
+    """
+    entered = [op for region, op in power.context.items() if region not in outside]
+    several = max((at for at, op in enumerate(entered) if len(op.results) > 1), default=-1)
+    helpers = tuple(op for op in entered[several + 1 :] if not op.regions or op.regions[0].shared)
+    return (*_path(flow, power.value, power.context), *helpers)
+
+
+def _path(flow: Flow, value: Value, context: Context) -> Home:
+    """Return a value as the object that it is a part of and the names that lead to it."""
+    path: Home = ()
+    while True:
+        found = origin(flow, value, context)
+        value, context, op = found.value, found.context, found.op
+        name = None if op is None else op.label if op.name == "py.attr" else op.arguments.get("index")
+        if op is None or op.name not in ("py.attr", "py.item") or not isinstance(name, str) or not op.operands:
+            return (value, *path)
+        value, path = op.operands[0], (name, *path)
+
+
+def _given(op: Op) -> Iterator[tuple[Value, float, str]]:
+    """Return what a distribution of a library takes for its spread."""
+    parts = op.qualified.split(".")
+    for name, value in op.arguments.items():
+        for part in parts[-2:] if isinstance(value, Value) else ():
+            degree = SPREADS_TAKEN.get(f"{part}.{name}")
+            if degree is not None and isinstance(value, Value):
+                yield value, degree, f"`{name}` of `{'.'.join(parts[-2:])}` takes {Form(degree)}"
+
+
+def _with_noise(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
+    """Return what normal noise is multiplied by before it is added to something."""
+    if op.name != "array.map" or op.function != "multiply" or len(op.operands) != 2:
+        return
+    added = any(reader.function in SUMS_OF_TWO for reader in flow.readers.get(op.result, ()))
+    for noise, other in (op.operands, op.operands[::-1]):
+        made = origin(flow, noise, {}).op
+        if added and made is not None and made.qualified in _DRAWS:
+            yield other, 1.0, "normal noise is multiplied by a standard deviation"
+
+
+def _is_whole_sum(flow: Flow, op: Op) -> bool:
+    """Whether a sum is no part of a longer one."""
+    return not any(one.function in SUMS_OF_TWO for one in flow.readers.get(op.result, ()))
+
+
+def _in_density(flow: Flow, op: Op, context: Context) -> Iterator[Reading]:
+    """Return the spread of a sum that has a power of it and its logarithm: a density or a divergence."""
+    reader = Reader(flow, context)
+    parts = reader.sums.products(op.result)
+    logs = [(part, found) for part in parts if (found := reader.logarithm(part)) is not None]
+    for part in parts:
+        for logarithm, base in logs if len(part.factors) else ():
+            exponent = _exponent(flow, reader, part, base, context)
+            if part is logarithm or not exponent:
+                continue
+            # The derivative by the spread is zero where the spread is right, so both parts come with these weights.
+            if math.isclose(logarithm.coefficient, -part.coefficient * exponent, rel_tol=_CLOSE):
+                form = Power(base.value, base.context, abs(exponent), base.log, base.name)
+                how = "a density or divergence has it squared beside its logarithm"
+                yield _reading(flow, form, 2.0, op, how, context)
+
+
+def _exponent(flow: Flow, reader: Reader, part: Product, base: Power, context: Context) -> float:
+    """Return to which power a part of a sum has a spread."""
+    home, total = _home(flow, base, context), 0.0
+    for factor in part.factors:
+        for power in reader.powers(factor):
+            if power.log is base.log and _home(flow, power, context) == home:
+                total += power.exponent
+    return total
+
+
+class Reader:
+    """Reads values as powers of others, in one context."""
+
+    def __init__(self, flow: Flow, context: Context) -> None:
+        self.flow = flow
+        self.context = context
+        self.sums = Sums(flow, context)
+
+    def power(self, value: Value) -> Power | None:
+        """Return what a value is a power or an exponential of; None where it is a product of several."""
+        found = list(self.powers(value))
+        return found[0] if len(found) == 1 else None
+
+    def powers(self, value: Value, exponent: float = 1.0, context: Context | None = None) -> Iterator[Power]:
+        """Return the powers that a value is a product of; numbers are left out."""
+        found = origin(self.flow, value, self.context if context is None else context)
+        op, calls = found.op, found.context
+        below = None if op is None else self._below(op)
+        if op is not None and op.function == "exp" and op.operands:
+            yield from self._exponential(op.operands[0], exponent, calls)
+        elif below is None or op is None:
+            yield Power(found.value, calls, exponent, log=False, name=found.name)
+        else:
+            for one, times in below:
+                yield from self.powers(one, exponent * times, calls)
+
+    def _below(self, op: Op) -> list[tuple[Value, float]] | None:
+        """Return what a value is a product of powers of."""
+        whole = moved(op, KEEPING)
+        if whole is not None:
+            return [(whole, 1.0)]
+        x, y = op.argument("x", "x1", "a", "arr", "base"), op.argument("y", "x2", "exp")
+        if op.name not in ("array.map", "array.select") or not op.operands:
+            return None
+        match op.function:
+            case "multiply":
+                return [(one, 1.0) for one in (x, y) if isinstance(one, Value)]
+            case "divide":
+                return [(one, sign) for one, sign in ((x, 1.0), (y, -1.0)) if isinstance(one, Value)]
+            case "sqrt":
+                return [(op.operands[0], 0.5)]
+            case "rsqrt":
+                return [(op.operands[0], -0.5)]
+            case "square":
+                return [(op.operands[0], 2.0)]
+            case "reciprocal":
+                return [(op.operands[0], -1.0)]
+            case "power" if isinstance(x, Value) and isinstance(y, int | float):
+                return [(x, float(y))]
+            case "add" if any(isinstance(one, float) and abs(one) <= _SMALL for one in (x, y)):
+                return [(op.operands[0], 1.0)]
+            case name if name in BOUNDS and len(op.operands) == 1:
+                return [(op.operands[0], 1.0)]
+            case _:
+                return None
+
+    def _exponential(self, value: Value, exponent: float, context: Context) -> Iterator[Power]:
+        base = self.multiple(value, context)
+        yield replace(base, exponent=exponent * base.exponent)
+
+    def multiple(self, value: Value, context: Context) -> Power:
+        """Return what the exponential of a value is one of: before factors, bounds and reshapes."""
+        times, name = 1.0, value.name
+        while True:
+            found = origin(self.flow, value, context)
+            value, context, op, name = found.value, found.context, found.op, found.name or name
+            whole = moved(op, KEEPING)
+            if op is None or not op.operands:
+                return Power(value, context, times, log=True, name=name)
+            x, y = op.arguments.get("x"), op.arguments.get("y")
+            if whole is not None:
+                value = whole
+            elif op.function == "negative" or (op.function in BOUNDS and len(op.operands) == 1):
+                value, times = op.operands[0], -times if op.function == "negative" else times
+            elif (
+                op.function == "multiply" and len(op.operands) == 1 and isinstance(number := _number(x, y), int | float)
+            ):
+                value, times = op.operands[0], times * number
+            elif op.function == "divide" and isinstance(x, Value) and isinstance(y, int | float) and y:
+                value, times = x, times / y
+            else:
+                return Power(value, context, times, log=True, name=name)
+
+    def logarithm(self, part: Product) -> Power | None:
+        """Return the spread whose logarithm a part of a sum is, once; a value that stands for itself may be one."""
+        if len(part.factors) != 1 or part.masks:
+            return None
+        found = origin(self.flow, part.factors[0], self.context)
+        if found.op is not None and found.op.function == "log" and found.op.operands:
+            power = next(iter(Reader(self.flow, found.context).powers(found.op.operands[0])), None)
+            return None if power is None or power.log or power.exponent != 1.0 else power
+        base = self.multiple(part.factors[0], self.context)
+        return base if base.exponent == 1.0 else None
+
+
+def _number(x: object, y: object) -> float | None:
+    return next((float(one) for one in (x, y) if isinstance(one, int | float)), None)

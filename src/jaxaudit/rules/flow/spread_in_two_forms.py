@@ -1,0 +1,124 @@
+"""The rule `spread-in-two-forms`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.meaning.spreads import Form, Home, Reading, readings
+from jaxaudit.ir import Op, Program
+from jaxaudit.ir.ops import COMPUTED
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
+
+_ENCODER = """
+def encode(w, x):
+    return x @ w["mean"], x @ w["spread"]
+
+def divergence(mean, spread):
+    return 0.5 * jnp.sum(jnp.exp(spread) + mean**2 - 1.0 - spread)
+
+def loss(w, x, key):
+    mean, spread = encode(w, x)
+    z = mean + jnp.exp({times}spread) * jax.random.normal(key, mean.shape){mark}
+    return jnp.mean((z - x) ** 2) + divergence(mean, spread)
+"""
+
+_POLICY = """import distrax
+
+def policy(w, obs):
+    return obs @ w["mean"], obs @ w["spread"]
+
+def act(w, obs, key):
+    mean, spread = policy(w, obs)
+    return mean + jnp.exp(spread) * jax.random.normal(key, mean.shape)
+
+def score(w, obs, action):
+    mean, spread = policy(w, obs)
+    return distrax.Normal(mean, {given}).log_prob(action){mark}
+"""
+
+
+class SpreadInTwoForms(Rule):
+    """One value is a standard deviation here, and a variance or a logarithm there.
+
+    ## What it does
+    Finds the values that tell how far something spreads, by what reads them: noise is multiplied by a standard
+    deviation, `scale` of a normal distribution is one, and a density or divergence has a spread beside its logarithm.
+    Exponentials, roots, squares, and multiples inside of them are undone, so that each reading says what the value
+    itself is taken for. All readings of one value must agree.
+
+    ## Why is this bad?
+    Noise has the wrong size, or a divergence pulls to the wrong one. All shapes fit and the loss falls, so nothing
+    shows but a worse model.
+
+    ## Example
+        z = mean + jnp.exp(log_var) * noise
+        kl = 0.5 * jnp.sum(jnp.exp(log_var) + mean**2 - 1.0 - log_var)
+
+    ## Use instead
+        z = mean + jnp.exp(0.5 * log_var) * noise
+        kl = 0.5 * jnp.sum(jnp.exp(log_var) + mean**2 - 1.0 - log_var)
+
+    ## When it cannot tell
+    A value that is read as a spread once has no other reading to agree with. A number that was given, as a step size
+    is, may be meant in both ways: that is a warning.
+    """
+
+    summary = "One value is read as a standard deviation here and as a variance or a logarithm there."
+
+    valid = (
+        Example(_ENCODER.format(times="0.5 * ", mark=""), "a log-variance at both places"),
+        Example(_POLICY.format(given="jnp.exp(spread)", mark=""), "the logarithm of a scale at both places"),
+    )
+    invalid = (
+        Example(_ENCODER.format(times="", mark="  #!"), "half is missing"),
+        Example(_POLICY.format(given="spread", mark="  #!"), "the exponential is missing"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every value that is read as a spread at several places."""
+        found = defaultdict[Home, dict[Op, Reading]](dict)
+        for one in readings(facts.flow):
+            found[one.home].setdefault(one.op, one)
+        for same in found.values():
+            yield from _judge(list(same.values()), facts.flow)
+
+
+def _judge(found: list[Reading], flow: Flow) -> Iterator[Obligation]:
+    forms = dict.fromkeys(one.form for one in found)
+    if len(forms) == 1:
+        yield from (proved(one.op.span, f"all places that read it take it for {one.form}") for one in found[1:])
+        return
+    # What is taken for a logarithm somewhere was made to be one; else the more frequent form counts.
+    usual = max(forms, key=lambda form: (form.log, sum(one.form == form for one in found), _is_density(form, found)))
+    first = next(one for one in found if one.form == usual)
+    for one in found:
+        if one.form != usual:
+            sure = usual.log or _is_computed(one, flow) or any(_is_density(form, found) for form in forms)
+            yield _finding(one, first, sure=sure)
+
+
+def _is_density(form: Form, found: list[Reading]) -> bool:
+    """Whether a density reads this form: with two parts that fit each other it is the better evidence."""
+    return any(one.form == form and one.op.name == "array.map" and one.op.function != "multiply" for one in found)
+
+
+def _is_computed(reading: Reading, flow: Flow) -> bool:
+    made = flow.maker(reading.value)
+    return made is not None and made.name in COMPUTED
+
+
+def _finding(one: Reading, other: Reading, *, sure: bool) -> Obligation:
+    name = f"`{one.name}`" if one.name else "this value"
+    handed = [Step(call.span, f"{name} is handed on here") for call in (*one.way[-1:], *other.way[-1:])]
+    return Obligation(
+        one.op.span,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"{name} is taken for {one.form}, elsewhere for {other.form}",
+        current=one.how,
+        expected="one value is read in one form",
+        steps=(Step(one.value.span, f"{name} is made here"), *handed, Step(other.op.span, other.how)),
+        suggestion=f"convert {name} where it is read: by `exp`, `sqrt`, or `0.5 *` inside of `exp`",
+    )
