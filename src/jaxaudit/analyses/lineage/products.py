@@ -13,6 +13,7 @@ from functools import partial
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, outside_of_call
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Call
 from jaxaudit.ir.ops import BODIES, PASSED_ON, REARRANGED
 from jaxaudit.ir.record import record
@@ -38,6 +39,13 @@ class Product:
 
 
 Products = tuple[Product, ...]
+
+
+def is_whole_sum(flow: Flow, op: Op) -> bool:
+    """Whether an op gives a sum that is no part of a longer one."""
+    if op.name != "array.map" or op.function not in SUMS_OF_TWO or op.backward or op.is_derived:
+        return False
+    return not any(one.function in SUMS_OF_TWO for one in flow.readers.get(op.result, ()))
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
-from jaxaudit.analyses.lineage.products import Product, Sums
+from jaxaudit.analyses.lineage.products import Product, Sums, is_whole_sum
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import BOUNDS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
@@ -77,7 +77,7 @@ def readings(flow: Flow) -> Iterator[Reading]:
                 power = Reader(flow, context).power(value)
                 if power is not None:
                     yield _reading(flow, power, degree, op, how, context)
-        if op.name == "array.map" and op.function in SUMS_OF_TWO and _is_whole_sum(flow, op):
+        if is_whole_sum(flow, op):
             for context in contexts(flow, op):
                 yield from _in_density(flow, op, context)
 
@@ -143,11 +143,6 @@ def _with_noise(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
         made = origin(flow, noise, {}).op
         if added and made is not None and made.qualified in _DRAWS:
             yield other, 1.0, "normal noise is multiplied by a standard deviation"
-
-
-def _is_whole_sum(flow: Flow, op: Op) -> bool:
-    """Whether a sum is no part of a longer one."""
-    return not any(one.function in SUMS_OF_TWO for one in flow.readers.get(op.result, ()))
 
 
 def _in_density(flow: Flow, op: Op, context: Context) -> Iterator[Reading]:
