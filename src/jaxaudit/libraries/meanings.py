@@ -15,6 +15,25 @@ APPLIED_TO_LOGITS: dict[str, str] = {
 }
 """Losses and distributions that take logits, with what they apply to them themselves."""
 
+PROBABILITIES_TAKEN: dict[str, str] = {
+    "softmax_cross_entropy.labels": "probabilities",
+    "safe_softmax_cross_entropy.labels": "probabilities",
+    "poly_loss_cross_entropy.labels": "probabilities",
+    "sigmoid_binary_cross_entropy.labels": "probabilities",
+    "kl_divergence.log_predictions": "log-probabilities",
+    "kl_divergence.targets": "probabilities",
+    "convex_kl_divergence.log_predictions": "log-probabilities",
+    "convex_kl_divergence.targets": "probabilities",
+    "kl_divergence_with_log_targets.log_predictions": "log-probabilities",
+    "kl_divergence_with_log_targets.log_targets": "log-probabilities",
+}
+"""Parameters of losses that take probabilities or their logarithms."""
+
+AFFINE = frozenset("Linear Dense DenseGeneral LinearGeneral MLP Conv".split())
+"""Layers that end in a sum of products: whatever they are given, the result may have any sign."""
+ENDS_OTHERWISE = ("activate_final", "final_activation")
+"""Options of layers that put an activation behind it."""
+
 NORMALISING = frozenset("LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm SpectralNorm".split())
 EMBEDDING = frozenset(("Embed", "Embedding"))
 

@@ -17,6 +17,9 @@ from jaxaudit.ir.record import record
 Context = Mapping[int, Op]
 """For the identity of a shared region, the call that is meant."""
 
+Part = tuple[object, ...]
+"""A value, and the names of attributes and entries that lead from it to a part of it."""
+
 _STEPS = 64
 """How many ops and calls a value is followed through."""
 _CONTEXTS = 12
@@ -63,6 +66,18 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False,
         crossed.add((following, op))
         value = following
     return Origin(value, flow.maker(value), tuple(stacked), calls, value.name or name)
+
+
+def part_of(flow: Flow, value: Value, context: Context, *, in_turn: bool = False) -> Part:
+    """Return a value as the object that it is a part of, and the names that lead from there to it."""
+    path: Part = ()
+    while True:
+        found = origin(flow, value, context, in_turn=in_turn)
+        value, context, op = found.value, found.context, found.op
+        name = None if op is None else op.label if op.name == "py.attr" else op.arguments.get("index")
+        if op is None or op.name not in ("py.attr", "py.item") or not isinstance(name, str) or not op.operands:
+            return (value, *path)
+        value, path = op.operands[0], (name, *path)
 
 
 def outside_of_call(flow: Flow, param: Value, calls: Context) -> Value | None:

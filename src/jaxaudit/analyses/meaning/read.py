@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.elements import maker_of_elements
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning.kinds import MADE_BY, ONE_A_STEP, Kind, Meaning, named
 from jaxaudit.analyses.queries import Answers, holders, walk
-from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMALISED_EXPONENTIALS, SPREADS, SUMS_OF_TWO
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMALISED_EXPONENTIALS, SCALINGS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop, inside_of, moved, source_of
 from jaxaudit.ir.ops import BRANCHES, JOINING, PASSED_ON
-from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS, EMBEDDING, NORMALISING
+from jaxaudit.libraries.meanings import (
+    AFFINE,
+    APPLIED_TO_LOGITS,
+    EMBEDDING,
+    ENDS_OTHERWISE,
+    NORMALISING,
+    PROBABILITIES_TAKEN,
+)
 
 _OPS = ("array.normalise", "key.draw", "py.call_library", "array.map", "array.reduce")
 
@@ -51,11 +59,36 @@ def _in_source(op: Op) -> Iterator[Taker]:
         if scores is not None:
             yield Taker(op, scores, Kind.LOGITS, name, "softmax", axis)
     elif isinstance(logits, Value):
+        yield from _declared(op, given)
         by = "categorical" if op.name == "key.draw" else name
         otherwise = "" if op.name == "py.call_library" else "softmax"
         yield Taker(op, logits, Kind.LOGITS, by, APPLIED_TO_LOGITS.get(name, otherwise), axis)
     elif isinstance(probabilities, Value):
         yield Taker(op, probabilities, Kind.PROBABILITIES, name)
+    else:
+        yield from _declared(op, given)
+
+
+def _declared(op: Op, given: Mapping[str, Argument]) -> Iterator[Taker]:
+    """Return what a loss takes for probabilities, or for their logarithms."""
+    for name, value in given.items() if op.name == "py.call_library" else ():
+        wants = PROBABILITIES_TAKEN.get(f"{op.function}.{name}")
+        if wants is not None and isinstance(value, Value):
+            yield Taker(op, value, Kind(wants), op.function)
+
+
+def scores(flow: Flow, value: Value) -> Op | None:
+    """Return the layer whose sums of products a value is, perhaps scaled: they may have any sign, and any sum."""
+    found = origin(flow, value, {})
+    op = found.op
+    while op is not None and op.name == "array.map" and op.function in SCALINGS and len(op.operands) == 1:
+        op = origin(flow, op.operands[0], found.context).op
+    owner, _, method = ("", "", "") if op is None else op.qualified.rpartition(".")
+    if op is None or method != "__call__" or owner.rpartition(".")[2] not in AFFINE:
+        return None
+    layer = op.value("self")
+    made = None if layer is None else origin(flow, layer, {}).op
+    return None if made is None or any(made.has(option) for option in ENDS_OTHERWISE) else op
 
 
 def _in_trace(op: Op) -> Iterator[Taker]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import Context, contexts, origin
+from jaxaudit.analyses.lineage.origins import Context, Part, contexts, origin, part_of
 from jaxaudit.analyses.lineage.products import Product, Sums, is_whole_sum
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import BOUNDS, SUMS_OF_TWO
@@ -24,7 +24,7 @@ _SMALL = 0.01
 """What is added to keep a divisor away from zero."""
 _CLOSE = 1e-6
 
-Home = tuple[object, ...]
+Home = Part
 """What a value is, wherever it is read: as it was made, and the calls of helpers that tell two of them apart."""
 
 
@@ -109,19 +109,7 @@ def _home(flow: Flow, power: Power, outside: Context) -> Home:
     entered = [op for region, op in power.context.items() if region not in outside]
     several = max((at for at, op in enumerate(entered) if len(op.results) > 1), default=-1)
     helpers = tuple(op for op in entered[several + 1 :] if not op.regions or op.regions[0].shared)
-    return (*_path(flow, power.value, power.context), *helpers)
-
-
-def _path(flow: Flow, value: Value, context: Context) -> Home:
-    """Return a value as the object that it is a part of and the names that lead to it."""
-    path: Home = ()
-    while True:
-        found = origin(flow, value, context)
-        value, context, op = found.value, found.context, found.op
-        name = None if op is None else op.label if op.name == "py.attr" else op.arguments.get("index")
-        if op is None or op.name not in ("py.attr", "py.item") or not isinstance(name, str) or not op.operands:
-            return (value, *path)
-        value, path = op.operands[0], (name, *path)
+    return (*part_of(flow, power.value, power.context), *helpers)
 
 
 def _given(op: Op) -> Iterator[tuple[Value, float, str]]:

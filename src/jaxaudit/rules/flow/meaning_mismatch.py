@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
-from jaxaudit.analyses.meaning.read import Taker
+from jaxaudit.analyses.meaning.read import Taker, scores
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ARITHMETIC
 from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS
@@ -52,6 +52,21 @@ class MeaningMismatch(Rule):
         Example(_LOSS.format(made="jax.nn.log_softmax(x @ w)", mark=""), "log-probabilities do no harm"),
     )
     invalid = (
+        Example(
+            """
+            import flax.linen as nn
+            import optax
+
+            def distil(student, teacher, x):
+                mine = nn.Dense(10).apply(student, x)
+                soft = nn.Dense(10).apply(teacher, x) / 2.0
+                return optax.softmax_cross_entropy(mine, soft).mean()  #!
+
+            def match(student, x, y):
+                return optax.kl_divergence(jax.nn.softmax(x @ student), jax.nn.softmax(y))  #!
+            """,
+            "scores for labels, probabilities for their logarithms",
+        ),
         Example(_LOSS.format(made="jax.nn.softmax(x @ w)", mark="  #!"), "probabilities in a logits loss"),
         Example(
             """
@@ -83,9 +98,17 @@ def _judge(taker: Taker, meanings: Meanings) -> Obligation | None:
         if not taker.applies:
             return None
         return _judge_scores(taker, meanings) if found is None else _judge_logits(taker, found)
-    if found is not None and found.kind is Kind.LOG_PROBABILITIES:
-        return _finding(taker, found, "they are at most zero, so they are no probabilities")
-    return None if found is None else _fits(taker, found)
+    layer = scores(meanings.flow, taker.value) if found is None else None
+    if layer is not None:
+        made = Meaning(Kind.LOGITS, layer, "the layer")
+        return _finding(taker, made, "a layer gives numbers of any sign, which do not add up to one")
+    if found is None or found.kind not in (Kind.PROBABILITIES, Kind.LOG_PROBABILITIES):
+        return None
+    if found.kind is taker.wants:
+        return _fits(taker, found)
+    logs = found.kind is Kind.LOG_PROBABILITIES
+    why = "they are at most zero, so they are no probabilities" if logs else "nothing takes their logarithm"
+    return _finding(taker, found, why)
 
 
 def _judge_scores(taker: Taker, meanings: Meanings) -> Obligation | None:
@@ -147,6 +170,8 @@ def _fits(taker: Taker, found: Meaning) -> Obligation:
 def _finding(taker: Taker, found: Meaning, why: str, *, sure: bool = True) -> Obligation:
     name, wanted = named(taker.value, "what it is given"), taker.wants.value
     suggestion = f"leave the {found.how} out, or use a function that takes {found.kind.value}"
+    if found.kind is Kind.LOGITS:
+        suggestion = f"apply `jax.nn.{'log_' if taker.wants is Kind.LOG_PROBABILITIES else ''}softmax` first"
     if taker.by == "categorical":
         suggestion = "give it the logits, or the logarithm of the probabilities"
     return Obligation(

@@ -32,8 +32,8 @@ class VarianceMergedWithoutMeans(Rule):
 
     ## What it does
     Finds sums of the squares, or of variances weighted by counts, of one sample and of what is known of others, where
-    their means are merged as well. Such a sum needs the squared distance of the two means. Squares that were taken around
-    the mean of the others have it already, so there it must not be added.
+    their means are merged as well. Such a sum needs the squared distance of the two means. Squares that were taken
+    around the mean of the others have it already, so there it must not be added.
 
     ## Why is this bad?
     Where the samples drift apart, as observations do while a policy learns, the spread comes out too small, or too

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.lineage.origins import origin, part_of
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.versions import unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
@@ -38,7 +38,8 @@ class GradientAppliedElsewhere(Rule):
         log_alpha = log_alpha - rate * grad
 
     ## When it cannot tell
-    Where neither is computed from the other, the two may be one value under two names.
+    Where neither is computed from the other, the two may be one value under two names, unless both are parameters of
+    one function, carries of one loop or parts of one object.
     """
 
     summary = "A gradient is applied to another value than the one that it was taken at."
@@ -47,6 +48,17 @@ class GradientAppliedElsewhere(Rule):
     def step(log_alpha, x):
         grad = jax.grad(lambda log_alpha: jnp.exp(log_alpha) * x.sum())(log_alpha)
         return log_alpha - 0.1 * grad
+
+    ## a slow copy follows
+    import optax
+
+    tx = optax.sgd(1e-3)
+
+    def step(fast, slow, state, loss):
+        grads = jax.grad(loss)(fast)
+        updates, state = tx.update(grads, state)
+        fast = optax.apply_updates(fast, updates)
+        return fast, optax.incremental_update(fast, slow, 0.1), state
 
     ## taken a little ahead
     def step(x, velocity, loss):
@@ -59,6 +71,17 @@ class GradientAppliedElsewhere(Rule):
         alpha = jnp.exp(log_alpha)
         grad = jax.grad(lambda alpha: alpha * x.sum())(alpha)
         return log_alpha - 0.1 * grad  #!
+
+    ## at a slow copy
+    import optax
+
+    tx = optax.sgd(1e-3)
+
+    def step(fast, slow, state, loss):
+        grads = jax.grad(loss)(slow)
+        updates, state = tx.update(grads, state)
+        fast = optax.apply_updates(fast, updates)  #!
+        return fast, optax.incremental_update(fast, slow, 0.1), state
 
     ## by an optimizer
     import optax
@@ -93,20 +116,46 @@ def _updates(flow: Flow, updates: Argument) -> Argument:
 def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
     """Set each derivative behind an update against what is updated, leaf by leaf where there are several."""
     changed, span = list(values_in(call.params)), call.op.span
-    meant = [origin(flow, one, {}).value for one in changed]
+    # Two carries that start alike are two values from the first turn on.
+    meant = [_resolved(flow, one) for one in changed]
     for source, found in groupby(behind(flow, call.gradients), key=lambda one: one[0]):
         places, own = source.differentiated or (), own_results(source)
         positions = [at - own for _, at in found]
         if not all(0 <= at < len(places) for at in positions) or not changed:
             yield unknown(span, "by what the gradient was taken is not known")
             continue
-        taken = [origin(flow, source.operands[places[at]], {}).value for at in positions]
+        taken = [_resolved(flow, source.operands[places[at]]) for at in positions]
         if set(taken) <= set(meant):
             yield proved(span, "the gradient was taken at what it is applied to")
         elif len(meant) == 1 and _is_computed(flow, taken[0], meant[0]):
             yield _finding(call.op, source, taken[0], meant[0])
+        elif len(taken) == len(meant) and _are_others(flow, taken, meant):
+            yield _of_others(call.op, source, (taken[0], meant[0]), flow)
         else:
             yield unknown(span, "whether the gradient was taken at what it is applied to is not known")
+
+
+def _resolved(flow: Flow, value: Value) -> Value:
+    return origin(flow, value, {}, in_turn=True).value
+
+
+def _are_others(flow: Flow, taken: list[Value], meant: list[Value]) -> bool:
+    """Whether two sets of values are given side by side: as parameters of one function or loop, or parts of one object.
+
+    What is computed from the other may be where a method takes the gradient on purpose.
+    """
+    places = {_place(flow, one) for one in (*taken, *meant)}
+    parts = {part_of(flow, one, {}, in_turn=True) for one in taken}
+    apart = parts.isdisjoint(part_of(flow, one, {}, in_turn=True) for one in meant)
+    return apart and len(places) == 1 and None not in places
+
+
+def _place(flow: Flow, value: Value) -> object:
+    """Return what gives a value: a function by its parameters, an object by its attributes."""
+    whole, *names = part_of(flow, value, {}, in_turn=True)
+    region = flow.places.owner.get(whole) if isinstance(whole, Value) else None
+    # Calls that share a body may well hand it one value twice.
+    return None if region is None or region.shared else (whole if names else id(region))
 
 
 def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
@@ -125,6 +174,22 @@ def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
     chain = list(walk((value,), lambda one: [] if one is of or (found := before(one)) is None else [found]))
     makers = (flow.maker(one) for one in chain[:-1])
     return chain[-1] is of and any(op is not None and op.function not in SUMS_OF_TWO for op in makers)
+
+
+def _of_others(op: Op, source: Op, pair: tuple[Value, Value], flow: Flow) -> Obligation:
+    at, changed = (named(one, "") for one in pair)
+    at, changed = (at, changed) if at != changed else ("", "")
+    return Obligation(
+        op.span,
+        message=f"the gradient by {at or 'some parameters'} is applied to {changed or 'others'}",
+        current="what is changed is not where the loss was evaluated, and what was evaluated does not change",
+        expected="a gradient is applied to the values that it was taken at",
+        steps=(
+            Step(source.span, f"the gradient by {at or 'these parameters'} is taken here"),
+            Step(pair[1].span, f"{changed or 'what it is applied to'} comes from here"),
+        ),
+        suggestion="differentiate by what the update is applied to",
+    )
 
 
 def _finding(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:

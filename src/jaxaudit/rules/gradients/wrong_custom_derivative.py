@@ -13,15 +13,17 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import FIXED
+from jaxaudit.ir.functions import AVERAGES, EXTREMES, FIXED
 from jaxaudit.ir.interfaces import given_to
-from jaxaudit.ir.ops import COMPUTED, UNFOLLOWED
+from jaxaudit.ir.ops import COMPUTED, PASSED_ON, UNFOLLOWED
+from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict, proved, unknown
 from jaxaudit.rules.gradients._shared.idle_masks import idle_masks
 from jaxaudit.rules.gradients._shared.measured import Measured, Sample
 from jaxaudit.spans import Span
 
 _COMPUTES = COMPUTED | {"array.select"}
+_ELEMENT_BY_ELEMENT = PASSED_ON | {"array.map", "array.select", "py.call", "py.const"}
 _FLAT = 1e-6
 _OPAQUE = UNFOLLOWED | {"py.call_library", "py.global", "py.attr", "py.element", "callback"}
 
@@ -84,6 +86,28 @@ class WrongCustomDerivative(Rule):
         Example(_PROGRAM.format(returned="g * scale, None"), "no gradient for the scale"),
     )
     invalid = (
+        Example(
+            """
+            @jax.custom_vjp
+            def shifted(x, b):
+                return jax.nn.relu(x + b)
+
+            def forward(x, b):
+                return jax.nn.relu(x + b), x + b > 0
+
+            def backward(alive, g):
+                gx = jnp.where(alive, g, 0.0)
+                return gx, gx.mean(axis=0)  #!
+
+            shifted.defvjp(forward, backward)
+
+            def loss(w, x):
+                return jnp.sum(shifted(x @ w["w"], w["b"]))
+
+            step = jax.grad(loss)
+            """,
+            "the mean of the cotangents of a broadcast argument",
+        ),
         Example(_PROGRAM.format(returned="g * scale, g * x  #!"), "not summed over the broadcast axis"),
         Example(_PROGRAM.format(returned="(g * scale,)  #!"), "one gradient for two arguments"),
         Example(_PROGRAM.format(returned="jnp.exp(x), jnp.sum(g * x, axis=0)  #!"), "the cotangent is ignored"),
@@ -282,6 +306,9 @@ def _argument(
     if body.ignores_cotangent(value) or body.is_another(value, primal[0]):
         found = _ignored(op, where, name)
         return replace(found, severity=Severity.WARNING) if body.hands_on(value) else found
+    thinned = body.thinned(value)
+    if thinned is not None:
+        return _thinned(op, where, name, thinned)
     wanted, found = shapes.of(primal[0]), shapes.of(value)
     match = compare(wanted, found, yielding=True)
     if match.fit is Fit.CLASHES and match.first.startswith("("):
@@ -355,9 +382,45 @@ class _Body:
         found = self.resolved(value)
         return found is not primal and any(found in values for values in self.op.primals or ())
 
+    def thinned(self, value: Value) -> Op | None:
+        """Return what keeps some entries of a cotangent, or their mean, where the function works on each element.
+
+        There each entry of the result has a cotangent of its own, and broadcast arguments get the sum of them.
+        """
+        outputs = self.op.outputs if isinstance(self.op.outputs, tuple) else ()
+        makers = [self.made_by[one] for one in walk(outputs, self.behind) if one in self.made_by]
+        if not makers or any(one.name not in _ELEMENT_BY_ELEMENT for one in makers):
+            return None
+        incoming = set(self.op.cotangents or ())
+        for one in walk((value,), self.behind):
+            maker = self.made_by.get(one)
+            if maker is not None and _thins(maker) and maker.operands:
+                if not incoming.isdisjoint(walk(maker.operands[:1], self.behind)):
+                    return maker
+        return None
+
     def place(self, value: Value) -> Span:
         """Return where a gradient is computed."""
         return next(iter(self.behind(value)), value).span
+
+
+def _thins(op: Op) -> bool:
+    """Whether an op keeps some elements of an array, or puts another number than their sum in their place."""
+    if op.name == "py.item":
+        return not leaves_nothing_out(op.arguments.get("index"))
+    return op.name == "array.reduce" and op.function in AVERAGES | EXTREMES
+
+
+def _thinned(op: Op, where: Span, name: str, thins: Op) -> Obligation:
+    deed = "one part of the cotangent" if thins.name == "py.item" else f"the `{thins.function}` of the cotangents"
+    return Obligation(
+        where,
+        message=f"the gradient for `{name}` has {deed}, where their sum is due",
+        current=f"`{op.qualified}` works element by element, so each entry of its result adds to the gradient",
+        expected=f"the sum over all axes along which `{name}` was broadcast",
+        steps=(Step(thins.span, "the others are left out here"),),
+        suggestion="sum over the axes along which the argument was broadcast: `jnp.sum(..., axis=0)`",
+    )
 
 
 def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) -> Obligation:
