@@ -119,7 +119,7 @@ def normal_form(op: Op, flow: Flow) -> Meaning | None:
         return None
     if above.function == "exp" and below.function == "sum" and _operand(below, "a", 0) is first:
         return Meaning(Kind.PROBABILITIES, op, "softmax", below.arguments.get("axis"))
-    standard = above.function == "subtract" and _is_mean(_operand(above, "y", 1), flow) and _is_spread(below, flow)
+    standard = above.function == "subtract" and is_mean(_operand(above, "y", 1), flow) and is_spread(below, flow)
     return Meaning(Kind.NORMALISED, op, "standardised") if standard else None
 
 
@@ -133,12 +133,12 @@ def _is_log_of_sum(op: Op, flow: Flow) -> bool:
     return above is not None and above.function == "exp"
 
 
-def _is_mean(value: Value | None, flow: Flow) -> bool:
+def is_mean(value: Value | None, flow: Flow) -> bool:
     op = None if value is None else maker_of_elements(flow, value)
     return op is not None and (op.function in AVERAGES or op.api == "mean")
 
 
-def _is_spread(op: Op, flow: Flow) -> bool:
+def is_spread(op: Op, flow: Flow) -> bool:
     """Whether a value is a standard deviation or a variance, with something added or as a bound on it."""
 
     def below(one: Op) -> list[Op]:
