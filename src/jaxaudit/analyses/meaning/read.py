@@ -134,6 +134,7 @@ def _is_log_of_sum(op: Op, flow: Flow) -> bool:
 
 
 def is_mean(value: Value | None, flow: Flow) -> bool:
+    """Whether a value is the mean of others."""
     op = None if value is None else maker_of_elements(flow, value)
     return op is not None and (op.function in AVERAGES or op.api == "mean")
 

@@ -15,6 +15,7 @@ from jaxaudit.analyses.queries import ahead, nothing, reached, readers, walk
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import leaves_as
 from jaxaudit.ir.ops import CONTRACTIONS, DERIVATIVES, JOINING, KEEPING, NOTES
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 from jaxaudit.spans import Span
 
@@ -198,6 +199,8 @@ def _used(gradient: Op, flow: Flow) -> Iterator[Op]:
         if own and not trained.isdisjoint(_read_by(op)):
             yield op
         elif op.qualified.endswith(".__call__") and op.value("self") in trained:
+            yield op
+        elif plays(op.qualified, "module.apply") and op.value("variables", "params") in trained:
             yield op
 
 
