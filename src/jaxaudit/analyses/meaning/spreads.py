@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.elements import whole_of
 from jaxaudit.analyses.lineage.origins import Context, Part, contexts, origin, part_of
 from jaxaudit.analyses.lineage.products import Product, Sums, is_whole_sum
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import BOUNDS, SUMS_OF_TWO
+from jaxaudit.ir.functions import AVERAGES, BOUNDS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.libraries.meanings import SPREADS_TAKEN
@@ -23,6 +25,8 @@ _DRAWS = ("jax.random.normal", "jax.random.truncated_normal")
 _SMALL = 0.01
 """What is added to keep a divisor away from zero."""
 _CLOSE = 1e-6
+_MOST = 64
+"""How many factors a part of a density has at most."""
 
 Home = Part
 """What a value is, wherever it is read: as it was made, and the calls of helpers that tell two of them apart."""
@@ -72,10 +76,11 @@ def readings(flow: Flow) -> Iterator[Reading]:
     for op in flow.program.named("array.map", "py.call_library", "key.draw"):
         if op.backward or op.is_derived:
             continue
-        for value, degree, how in (*_given(op), *_with_noise(flow, op)):
+        for value, degree, how in (*_given(op), *_with_noise(flow, op), *_normalising(flow, op)):
             for context in contexts(flow, op):
                 power = Reader(flow, context).power(value)
-                if power is not None:
+                if power is not None and power.exponent:
+                    yield from _made(flow, power, context)
                     yield _reading(flow, power, degree, op, how, context)
         if is_whole_sum(flow, op):
             for context in contexts(flow, op):
@@ -86,6 +91,15 @@ def _reading(flow: Flow, power: Power, degree: float, op: Op, how: str, context:
     form = Form(degree / power.exponent, power.log)
     way = tuple(_way(flow, power.value, op, context))
     return Reading(_home(flow, power, context), power.value, power.name, form, op, how, way)
+
+
+def _made(flow: Flow, power: Power, context: Context) -> Iterator[Reading]:
+    """Return what a value was made to be, where it is the spread of data."""
+    op = flow.maker(power.value)
+    if op is not None and op.name == "array.reduce" and op.function in SPREADS and not power.log:
+        form = Form(2.0 if op.function.endswith("var") else 1.0)
+        home, how = _home(flow, power, context), f"`{op.function}` gives {form}"
+        yield Reading(home, power.value, power.name, form, op, how, ())
 
 
 def _way(flow: Flow, value: Value, op: Op, context: Context) -> Iterator[Op]:
@@ -133,6 +147,23 @@ def _with_noise(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
             yield other, 1.0, "normal noise is multiplied by a standard deviation"
 
 
+def _normalising(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
+    """Return what data less their own mean are divided by."""
+    x, y = op.value("x"), op.value("y")
+    if op.name != "array.map" or op.function != "divide" or x is None or y is None:
+        return
+    difference = flow.maker(whole_of(flow, x))
+    sides = () if difference is None or difference.function != "subtract" else difference.operands
+    if len(sides) != 2 or any(one.function == "multiply" for one in flow.readers.get(op.result, ())):
+        # `(x - mean) / var * (x - mean)` is a distance, and a score weighs something.
+        return
+    data, centre = (whole_of(flow, one) for one in sides)
+    made = flow.maker(centre)
+    own = made.value("a") if made is not None and made.function in AVERAGES else None
+    if own is not None and whole_of(flow, own) is data:
+        yield y, 1.0, "data less their mean are divided by a standard deviation"
+
+
 def _in_density(flow: Flow, op: Op, context: Context) -> Iterator[Reading]:
     """Return the spread of a sum that has a power of it and its logarithm: a density or a divergence."""
     reader = Reader(flow, context)
@@ -154,7 +185,7 @@ def _exponent(flow: Flow, reader: Reader, part: Product, base: Power, context: C
     """Return to which power a part of a sum has a spread."""
     home, total = _home(flow, base, context), 0.0
     for factor in part.factors:
-        for power in reader.powers(factor):
+        for power in islice(reader.powers(factor), _MOST):
             if power.log is base.log and _home(flow, power, context) == home:
                 total += power.exponent
     return total
@@ -170,7 +201,7 @@ class Reader:
 
     def power(self, value: Value) -> Power | None:
         """Return what a value is a power or an exponential of; None where it is a product of several."""
-        found = list(self.powers(value))
+        found = list(islice(self.powers(value), 2))
         return found[0] if len(found) == 1 else None
 
     def powers(self, value: Value, exponent: float = 1.0, context: Context | None = None) -> Iterator[Power]:

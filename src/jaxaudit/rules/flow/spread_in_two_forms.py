@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
@@ -75,6 +75,14 @@ class SpreadInTwoForms(Rule):
     invalid = (
         Example(_ENCODER.format(times="", mark="  #!"), "half is missing"),
         Example(_POLICY.format(given="spread", mark="  #!"), "the exponential is missing"),
+        Example(
+            """
+            def whiten(x):
+                mean, spread = x.mean(axis=0), x.var(axis=0)
+                return (x - mean) / (spread + 1e-6)  #!
+            """,
+            "the root is missing",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -87,17 +95,25 @@ class SpreadInTwoForms(Rule):
 
 
 def _judge(found: list[Reading], flow: Flow) -> Iterator[Obligation]:
-    forms = dict.fromkeys(one.form for one in found)
+    forms = Counter(one.form for one in found)
     if len(forms) == 1:
         yield from (proved(one.op.span, f"all places that read it take it for {one.form}") for one in found[1:])
         return
-    # What is taken for a logarithm somewhere was made to be one; else the more frequent form counts.
-    usual = max(forms, key=lambda form: (form.log, sum(one.form == form for one in found), _is_density(form, found)))
+    # What it was made to be counts most, then a logarithm, which is only taken on purpose, then the more frequent form.
+    usual = max(forms, key=lambda form: _weight(form, forms[form], found))
     first = next(one for one in found if one.form == usual)
     for one in found:
         if one.form != usual:
             sure = usual.log or _is_computed(one, flow) or any(_is_density(form, found) for form in forms)
             yield _finding(one, first, sure=sure)
+
+
+def _weight(form: Form, times: int, found: list[Reading]) -> tuple[bool, bool, int, bool]:
+    return _is_made(form, found), form.log, times, _is_density(form, found)
+
+
+def _is_made(form: Form, found: list[Reading]) -> bool:
+    return any(one.form == form and one.op.name == "array.reduce" for one in found)
 
 
 def _is_density(form: Form, found: list[Reading]) -> bool:
