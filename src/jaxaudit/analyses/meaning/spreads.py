@@ -14,17 +14,19 @@ from itertools import islice
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.elements import whole_of
 from jaxaudit.analyses.lineage.origins import Context, Part, contexts, origin, part_of
-from jaxaudit.analyses.lineage.products import Product, Sums, is_whole_sum
+from jaxaudit.analyses.lineage.products import Product, Products, Sums, is_whole_sum
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.ops import COMPUTED, KEEPING
 from jaxaudit.libraries.meanings import SPREADS_TAKEN
 
 _DRAWS = ("jax.random.normal", "jax.random.truncated_normal")
 _SMALL = 0.01
 """What is added to keep a divisor away from zero."""
 _CLOSE = 1e-6
+_POWERS = {"sqrt": 0.5, "rsqrt": -0.5, "square": 2.0, "reciprocal": -1.0, "negative": 1.0, "positive": 1.0}
+"""The power that each function makes of its operand, but for the sign."""
 _MOST = 64
 """How many factors a part of a density has at most."""
 
@@ -166,19 +168,64 @@ def _normalising(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
 
 def _in_density(flow: Flow, op: Op, context: Context) -> Iterator[Reading]:
     """Return the spread of a sum that has a power of it and its logarithm: a density or a divergence."""
+    for one in densities(flow, op, context):
+        if one.fits:
+            power = replace(one.base, exponent=abs(one.exponent))
+            how = "a density or divergence has it squared beside its logarithm"
+            yield _reading(flow, power, 2.0, op, how, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """A sum that has a power of a spread beside its logarithm."""
+
+    base: Power
+    exponent: float
+    weight: float
+    """That of the power."""
+    log_weight: float
+    whole: bool
+    """Whether the rest of a density or divergence is there too, so that it can be nothing else."""
+
+    @property
+    def wanted(self) -> float:
+        """The weight of the logarithm with which the sum is least where the spread is right."""
+        return -self.weight * self.exponent
+
+    @property
+    def fits(self) -> bool:
+        """Whether both parts come with weights that fit."""
+        return math.isclose(self.log_weight, self.wanted, rel_tol=_CLOSE)
+
+
+def densities(flow: Flow, op: Op, context: Context) -> Iterator[Density]:
+    """Return the spreads of a sum that stand in it beside their logarithms."""
     reader = Reader(flow, context)
     parts = reader.sums.products(op.result)
     logs = [(part, found) for part in parts if (found := reader.logarithm(part)) is not None]
     for part in parts:
-        for logarithm, base in logs if len(part.factors) else ():
+        for logarithm, base in logs if part.factors else ():
             exponent = _exponent(flow, reader, part, base, context)
-            if part is logarithm or not exponent:
-                continue
-            # The derivative by the spread is zero where the spread is right, so both parts come with these weights.
-            if math.isclose(logarithm.coefficient, -part.coefficient * exponent, rel_tol=_CLOSE):
-                form = Power(base.value, base.context, abs(exponent), base.log, base.name)
-                how = "a density or divergence has it squared beside its logarithm"
-                yield _reading(flow, form, 2.0, op, how, context)
+            if part is not logarithm and exponent:
+                weight = part.coefficient * math.prod(map(reader.scale, part.factors))
+                whole = _is_whole(reader, part, parts)
+                yield Density(base, exponent, weight, logarithm.coefficient, whole)
+
+
+def _is_whole(reader: Reader, part: Product, parts: Products) -> bool:
+    """Whether a sum has what only a normal density, or the divergence of two, has: `log(2 pi)`, or `mean**2 - 1`."""
+    bases = [power.value for factor in part.factors for power in islice(reader.powers(factor), _MOST)]
+    if any((op := reader.flow.maker(one)) is not None and op.name in COMPUTED - {"array.map"} for one in bases):
+        # What was summed over several numbers comes with as many logarithms.
+        return False
+    numbers = sum(one.coefficient for one in parts if not one.factors)
+    alike = [one for one in parts if one.coefficient == part.coefficient and one is not part]
+    divergence = len(part.factors) == 1 and numbers == -part.coefficient
+    makers = [(one, reader.sums.maker(factor)) for one in parts if len(one.factors) == 1 for factor in one.factors]
+    if any(op is not None and op.function == "log" and not op.operands for _, op in makers):
+        return True
+    squares = [one for one, op in makers if op is not None and op.function in ("square", "power", "multiply")]
+    return divergence and any(one in squares for one in alike)
 
 
 def _exponent(flow: Flow, reader: Reader, part: Product, base: Power, context: Context) -> float:
@@ -217,6 +264,16 @@ class Reader:
             for one, times in below:
                 yield from self.powers(one, exponent * times, calls)
 
+    def scale(self, value: Value, context: Context | None = None) -> float:
+        """Return the number that a product of powers has in front."""
+        found = origin(self.flow, value, self.context if context is None else context)
+        below = None if found.op is None or found.op.function == "exp" else self._below(found.op)
+        total = 1.0 if below is None or found.op is None else _in_front(found.op)
+        for one, times in below or ():
+            inner = self.scale(one, found.context)
+            total *= inner**times if inner > 0 or times == int(times) else math.nan
+        return total
+
     def _below(self, op: Op) -> list[tuple[Value, float]] | None:
         """Return what a value is a product of powers of."""
         whole = moved(op, KEEPING)
@@ -225,19 +282,13 @@ class Reader:
         x, y = op.argument("x", "x1", "a", "arr", "base"), op.argument("y", "x2", "exp")
         if op.name not in ("array.map", "array.select") or not op.operands:
             return None
+        if op.function in _POWERS:
+            return [(op.operands[0], _POWERS[op.function])]
         match op.function:
             case "multiply":
                 return [(one, 1.0) for one in (x, y) if isinstance(one, Value)]
             case "divide":
                 return [(one, sign) for one, sign in ((x, 1.0), (y, -1.0)) if isinstance(one, Value)]
-            case "sqrt":
-                return [(op.operands[0], 0.5)]
-            case "rsqrt":
-                return [(op.operands[0], -0.5)]
-            case "square":
-                return [(op.operands[0], 2.0)]
-            case "reciprocal":
-                return [(op.operands[0], -1.0)]
             case "power" if isinstance(x, Value) and isinstance(y, int | float):
                 return [(x, float(y))]
             case "add" if any(isinstance(one, float) and abs(one) <= _SMALL for one in (x, y)):
@@ -284,6 +335,20 @@ class Reader:
             return None if power is None or power.log or power.exponent != 1.0 else power
         base = self.multiple(part.factors[0], self.context)
         return base if base.exponent == 1.0 else None
+
+
+def _in_front(op: Op) -> float:
+    """Return the number that an op multiplies its operands by."""
+    x, y = (one if isinstance(one, int | float) else 1.0 for one in (op.argument("x", "x1"), op.argument("y", "x2")))
+    match op.function:
+        case "multiply":
+            return float(x * y)
+        case "divide":
+            return float(x / y) if y else math.nan
+        case "negative":
+            return -1.0
+        case _:
+            return 1.0
 
 
 def _number(x: object, y: object) -> float | None:
