@@ -208,14 +208,15 @@ def densities(flow: Flow, op: Op, context: Context) -> Iterator[Density]:
             exponent = _exponent(flow, reader, part, base, context)
             if part is not logarithm and exponent:
                 weight = part.coefficient * math.prod(map(reader.scale, part.factors))
-                whole = _is_whole(reader, part, parts)
+                whole = _is_whole(reader, part, parts, base.value)
                 yield Density(base, exponent, weight, logarithm.coefficient, whole)
 
 
-def _is_whole(reader: Reader, part: Product, parts: Products) -> bool:
+def _is_whole(reader: Reader, part: Product, parts: Products, spread: Value) -> bool:
     """Whether a sum has what only a normal density, or the divergence of two, has: `log(2 pi)`, or `mean**2 - 1`."""
-    bases = [power.value for factor in part.factors for power in islice(reader.powers(factor), _MOST)]
-    if any((op := reader.flow.maker(one)) is not None and op.name in COMPUTED - {"array.map"} for one in bases):
+    powers = [power for factor in part.factors for power in islice(reader.powers(factor), _MOST)]
+    others = [reader.flow.maker(one.value) for one in powers if not one.log and one.value is not spread]
+    if any(op is not None and op.name in COMPUTED - {"array.map"} for op in others):
         # What was summed over several numbers comes with as many logarithms.
         return False
     numbers = sum(one.coefficient for one in parts if not one.factors)
