@@ -60,6 +60,11 @@ class GradientAppliedElsewhere(Rule):
         fast = optax.apply_updates(fast, updates)
         return fast, optax.incremental_update(fast, slow, 0.1), state
 
+    ## mechanics
+    def leapfrog(position, momentum, potential):
+        momentum = momentum - 0.1 * jax.grad(potential)(position)
+        return position + 0.1 * momentum, momentum
+
     ## taken a little ahead
     def step(x, velocity, loss):
         grad = jax.grad(loss)(x + 0.9 * velocity)
@@ -118,9 +123,10 @@ def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
     changed, span = list(values_in(call.params)), call.op.span
     # Two carries that start alike are two values from the first turn on.
     meant = [_resolved(flow, one) for one in changed]
-    for source, found in groupby(behind(flow, call.gradients), key=lambda one: one[0]):
+    sources = [(op, [at for _, at in found]) for op, found in groupby(behind(flow, call.gradients), lambda one: one[0])]
+    for source, found in sources:
         places, own = source.differentiated or (), own_results(source)
-        positions = [at - own for _, at in found]
+        positions = [at - own for at in found]
         if not all(0 <= at < len(places) for at in positions) or not changed:
             yield unknown(span, "by what the gradient was taken is not known")
             continue
@@ -129,8 +135,8 @@ def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
             yield proved(span, "the gradient was taken at what it is applied to")
         elif len(meant) == 1 and _is_computed(flow, taken[0], meant[0]):
             yield _finding(call.op, source, taken[0], meant[0])
-        elif len(taken) == len(meant) and _are_others(flow, taken, meant):
-            yield _of_others(call.op, source, (taken[0], meant[0]), flow)
+        elif len(sources) == 1 and _is_trained(call, source, flow) and _are_others(flow, taken, meant):
+            yield _of_others(call.op, source, taken[0], meant[0])
         else:
             yield unknown(span, "whether the gradient was taken at what it is applied to is not known")
 
@@ -139,11 +145,22 @@ def _resolved(flow: Flow, value: Value) -> Value:
     return origin(flow, value, {}, in_turn=True).value
 
 
+def _is_trained(call: Applied, source: Op, flow: Flow) -> bool:
+    """Whether an optimizer changes something that the loss is not given at all.
+
+    In mechanics each of two moves along the gradient of the other, by hand. Other arguments are for `wrong-argnums`.
+    """
+    given = {_resolved(flow, one) for one in source.operands}
+    return call.op.qualified in APPLIES and given.isdisjoint(_resolved(flow, one) for one in values_in(call.params))
+
+
 def _are_others(flow: Flow, taken: list[Value], meant: list[Value]) -> bool:
     """Whether two sets of values are given side by side: as parameters of one function or loop, or parts of one object.
 
     What is computed from the other may be where a method takes the gradient on purpose.
     """
+    if len(taken) != len(meant):
+        return False
     places = {_place(flow, one) for one in (*taken, *meant)}
     parts = {part_of(flow, one, {}, in_turn=True) for one in taken}
     apart = parts.isdisjoint(part_of(flow, one, {}, in_turn=True) for one in meant)
@@ -176,8 +193,8 @@ def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
     return chain[-1] is of and any(op is not None and op.function not in SUMS_OF_TWO for op in makers)
 
 
-def _of_others(op: Op, source: Op, pair: tuple[Value, Value], flow: Flow) -> Obligation:
-    at, changed = (named(one, "") for one in pair)
+def _of_others(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:
+    at, changed = named(taken, ""), named(meant, "")
     at, changed = (at, changed) if at != changed else ("", "")
     return Obligation(
         op.span,
@@ -186,7 +203,7 @@ def _of_others(op: Op, source: Op, pair: tuple[Value, Value], flow: Flow) -> Obl
         expected="a gradient is applied to the values that it was taken at",
         steps=(
             Step(source.span, f"the gradient by {at or 'these parameters'} is taken here"),
-            Step(pair[1].span, f"{changed or 'what it is applied to'} comes from here"),
+            Step(meant.span, f"{changed or 'what it is applied to'} comes from here"),
         ),
         suggestion="differentiate by what the update is applied to",
     )
