@@ -14,9 +14,9 @@ from jaxaudit.analyses.meaning.read import is_mean, is_spread
 from jaxaudit.analyses.queries import ahead, nothing, reached, readers, walk
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import leaves_as
-from jaxaudit.ir.ops import CONTRACTIONS, DERIVATIVES, JOINING, KEEPING, NOTES
+from jaxaudit.ir.ops import CONTRACTIONS, DERIVATIVES, JOINING, KEEPING, NOTES, UNFOLLOWED
 from jaxaudit.libraries.lookup import plays
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.spans import Span
 
 _HANDED_ON = NOTES | {"py.return", "py.store_attr", "py.print", "py.format", "py.container", "array.shape"}
@@ -133,7 +133,9 @@ def _judge(form: _Normalisation, gradient: Op, forms: list[_Normalisation], flow
     applied = [op for one in (form.mean, form.spread) for op in _applied(one, flow) if not _is_own(op, form, flow)]
     applied += [one.op for one in forms if one.kept == form.kept and one.made is not form.made]
     if applied:
-        yield proved(form.op.span, f"the statistics are applied again, line {applied[0].span.line}")
+        surely = [op for op in applied if op.name not in UNFOLLOWED | {"py.call_library"}]
+        again = f"the statistics are applied again, line {applied[0].span.line}"
+        yield proved(form.op.span, again) if surely else unknown(form.op.span, "what gets the statistics is not followed")
         return
     used = next(_used(gradient, flow), None)
     if used is not None and _carried(form, flow).isdisjoint(_read_by(used)):
