@@ -134,8 +134,10 @@ def _judge(form: _Normalisation, gradient: Op, forms: list[_Normalisation], flow
     applied += [one.op for one in forms if one.kept == form.kept and one.made is not form.made]
     if applied:
         surely = [op for op in applied if op.name not in UNFOLLOWED | {"py.call_library"}]
-        again = f"the statistics are applied again, line {applied[0].span.line}"
-        yield proved(form.op.span, again) if surely else unknown(form.op.span, "what gets the statistics is not followed")
+        if surely:
+            yield proved(form.op.span, f"the statistics are applied again, line {surely[0].span.line}")
+        else:
+            yield unknown(form.op.span, "what becomes of the statistics is not followed")
         return
     used = next(_used(gradient, flow), None)
     if used is not None and _carried(form, flow).isdisjoint(_read_by(used)):
