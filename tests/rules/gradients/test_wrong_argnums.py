@@ -60,6 +60,31 @@ PROGRAMS = {
             return jax.lax.scan(body, params, None, length=9)
         fit({"w": jnp.ones(3)}, {"w": jnp.zeros(3)})
         """,
+    "two modules of one class": """
+        import equinox as eqx
+        import optax
+
+        class Net(eqx.Module):
+            weight: jax.Array
+            bias: jax.Array
+
+            def __call__(self, x):
+                return x @ self.weight + self.bias
+
+        tx = optax.sgd(1e-3)
+
+        def cost(critic, actor, x):
+            return -jnp.mean(critic(jnp.tanh(actor(x))))
+
+        @jax.jit
+        def step(critic, actor, state, x):
+            grads = jax.grad(cost)(critic, actor, x)  #! wrong-argnums
+            updates, state = tx.update(grads, state)
+            return optax.apply_updates(actor, updates), state
+
+        nets = [Net(jnp.ones((3, 3)), jnp.zeros(3)), Net(jnp.ones((3, 3)), jnp.zeros(3))]
+        actor, state = step(nets[0], nets[1], tx.init(nets[1]), jnp.ones((5, 3)))
+        """,
     "in mechanics each of two moves along the gradient of the other": """
         def hamiltonian(q, p):
             return 0.5 * jnp.sum(p**2) + jnp.sum(jnp.cos(q))

@@ -11,10 +11,9 @@ from jaxaudit.analyses.lineage.origins import origin, part_of
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.versions import unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, behind, by_hand, own_results
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, behind, by_hand, own_results, parts
 
 
 class GradientAppliedElsewhere(Rule):
@@ -120,7 +119,7 @@ def _updates(flow: Flow, updates: Argument) -> Argument:
 
 def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
     """Set each derivative behind an update against what is updated, leaf by leaf where there are several."""
-    changed, span = list(values_in(call.params)), call.op.span
+    changed, span = list(parts(flow, call.params)), call.op.span
     # Two carries that start alike are two values from the first turn on.
     meant = [_resolved(flow, one) for one in changed]
     sources = [(op, [at for _, at in found]) for op, found in groupby(behind(flow, call.gradients), lambda one: one[0])]
@@ -151,7 +150,7 @@ def _is_trained(call: Applied, source: Op, flow: Flow) -> bool:
     In mechanics each of two moves along the gradient of the other, by hand. Other arguments are for `wrong-argnums`.
     """
     given = {_resolved(flow, one) for one in source.operands}
-    return call.op.qualified in APPLIES and given.isdisjoint(_resolved(flow, one) for one in values_in(call.params))
+    return call.op.qualified in APPLIES and given.isdisjoint(_resolved(flow, one) for one in parts(flow, call.params))
 
 
 def _are_others(flow: Flow, taken: list[Value], meant: list[Value]) -> bool:

@@ -94,7 +94,7 @@ def _outside(flow: Flow, value: Value) -> Iterator[Value]:
 
 def raw(flow: Flow, call: Applied) -> Op | None:
     """Return the derivative whose gradient is what a call is given, with nothing done to it."""
-    for value in _parts(flow, call.gradients):
+    for value in parts(flow, call.gradients):
         made = made_as(flow, value)
         op = flow.maker(made)
         if op is not None and op.name == "grad" and op.results.index(made) >= own_results(op):
@@ -102,16 +102,16 @@ def raw(flow: Flow, call: Applied) -> Op | None:
     return None
 
 
-def _parts(flow: Flow, argument: Argument) -> Iterator[Value]:
+def parts(flow: Flow, argument: Argument) -> Iterator[Value]:
     """Return the values that an argument consists of, those of containers and records one by one."""
     for value in values_in(argument):
         made = flow.maker(value)
-        yield from _parts(flow, made.operands) if made is not None and made.name == "py.container" else (value,)
+        yield from parts(flow, made.operands) if made is not None and made.name == "py.container" else (value,)
 
 
 def origins(flow: Flow, argument: Argument, *, in_turn: bool = False) -> set[Value]:
     """Return the objects that an argument consists of, or is an attribute of; `in_turn` in this turn of the loop."""
-    return {_owner(flow, value, in_turn=in_turn) for value in values_in(argument)}
+    return {_owner(flow, value, in_turn=in_turn) for value in parts(flow, argument)}
 
 
 def _owner(flow: Flow, value: Value, *, in_turn: bool) -> Value:
@@ -125,7 +125,7 @@ def _owner(flow: Flow, value: Value, *, in_turn: bool) -> Value:
 
 def behind(flow: Flow, argument: Argument) -> Iterator[tuple[Op, int]]:
     """Return the derivatives that gradients or updates come from, each with the position among its results."""
-    for value in walk(_parts(flow, argument), lambda one: _parts(flow, _before_step(flow, one))):
+    for value in walk(parts(flow, argument), lambda one: parts(flow, _before_step(flow, one))):
         made = made_as(flow, value)
         op = flow.maker(made)
         if op is not None and op.name == "grad":
