@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from math import gcd
 
-from jaxaudit.analyses.labels import Labels
+from jaxaudit.analyses.labels import PLACED, Labels
 from jaxaudit.ir.record import entity, record
 
 _MOST_TERMS = 12
@@ -157,7 +157,12 @@ def either(first: Dim, second: Dim) -> Dim:
     """Return what two paths leave: the size they agree on, with the labels that both give it."""
     if first == second:
         return first
-    return Dim(first.terms, first.labels & second.labels) if same(first, second) else UNKNOWN
+    shared = first.labels & second.labels
+    if same(first, second):
+        return Dim(first.terms, shared)
+    # Axes of different sizes may be spread over the same devices.
+    placed = frozenset(label for label in shared if label.kind in PLACED)
+    return Dim(None, placed) if placed else UNKNOWN
 
 
 def product(dims: Iterable[Dim]) -> Dim:

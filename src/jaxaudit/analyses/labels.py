@@ -34,7 +34,8 @@ class Label:
     `split`: it is spread over this axis of a mesh; `shard`: of such an axis, it is what one device has; `ordered`: its
     elements follow one another, because this op counted, sorted or subtracted them; `alike`: there is one element for
     each key of this split, or they were shuffled by it, so that none comes before another; `drawn`: it is an axis of
-    random numbers, which may be put to any use; `offset`: it is a number, and this size was added to it.
+    random numbers, which may be put to any use; `offset`: it is a number, and this size was added to it;
+    `joined`: this op made it of several, one behind the other.
     """
     name: str = ""
     scope: str = ""
@@ -42,11 +43,14 @@ class Label:
     where: str = ""
     """Of a name that was written down: where."""
     factors: tuple[Dim, ...] = ()
-    """Of a `product`: the axes that a reshape made one, in order; of a `piece`: its size, and that of the last; of an
-    `offset`: the size."""
+    """Of a `product` or `joined`: the axes that it was made of, in order; of a `piece`: its size, and that of the last;
+    of an `offset`: the size."""
 
 
 Labels: TypeAlias = frozenset[Label]
+
+PLACED = frozenset(("split", "shard"))
+"""The kinds of labels that say over which devices an axis is spread."""
 
 
 def size_labels(number: object) -> Labels:

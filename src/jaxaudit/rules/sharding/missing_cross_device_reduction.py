@@ -80,13 +80,18 @@ def _verdict(op: Op, value: Value, spread: Spread) -> Obligation:
     if not spread.sure:
         return proved(value.span, f"{what} is equal on all devices, or leaves with the axis along which it differs")
     axis = min(spread.sure)
+    parts = [part for part in spread.parts if part.axis == axis]
     return Obligation(
         value.span,
         message=f"{what} leaves `shard_map` as equal along `{axis}`, but each device has computed its own",
         current=f"`out_specs` does not name `{axis}`, and nothing reduces over it: with its check off, JAX takes what "
         "one device has computed for all",
         expected="the shards are reduced, or the output is declared sharded",
-        steps=(Step(op.span, "the function is called for all devices here"),) if op.span != value.span else (),
+        steps=(
+            *(Step(op.span, "the function is called for all devices here") for _ in range(op.span != value.span)),
+            *(Step(part.op.span, f"this is {part.how.value} along `{axis}`") for part in parts),
+            *(Step(part.by.span, "its parts are used as the whole here") for part in parts if part.by is not None),
+        ),
         suggestion=f"reduce it with `jax.lax.pmean` or `psum` over '{axis}', or name '{axis}' in `out_specs`; with "
         "the check on, JAX refuses this",
     )

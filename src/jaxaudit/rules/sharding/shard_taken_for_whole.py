@@ -7,25 +7,14 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, depends, readers, walk
-from jaxaudit.analyses.replication import axes_reduced, axes_split
-from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.literals import axes_in
+from jaxaudit.analyses.replication import along, axes_reduced
+from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.ir.functions import (
-    ADDITIONS,
-    AVERAGES,
-    CUMULATIVE,
-    EXTREMES,
-    LINEAR,
-    NORMALISED_EXPONENTIALS,
-    OVER_DEVICES,
-    ROOTS,
-    SCALINGS,
-)
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, LINEAR, OVER_DEVICES, SCALINGS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.sharding._shared.placements import where_made
+from jaxaudit.rules.sharding._shared.placements import specs_naming
 
 _STATISTICS = frozenset(("array.reduce", "array.linalg", "array.normalise"))
 """Ops that make a number of an axis, or change its elements by one."""
@@ -91,7 +80,7 @@ class ShardTakenForWhole(Rule):
                     witness = next((w.op for w in ways.values() if w.axis == axis and w.is_reduced), None)
                     yield _judged(ways[one], witness, sent)
                 elif _is_recurrent(one, facts.flow):
-                    yield _recurrence(one, axis, sent, _specs_naming(op, axis, facts.flow, shapes))
+                    yield _recurrence(one, axis, sent, specs_naming(op, axis, facts.flow, shapes))
 
 
 def _ops(region: Region) -> Iterator[Op]:
@@ -104,20 +93,7 @@ def _along(op: Op, shapes: Shapes) -> set[str]:
     if op.name == "scan":
         firsts = [dims[0] for _, whole in Loop(op).elements if (dims := shapes.of(whole).dims)]
         return {label.name for dim in firsts for label in dim.labels if label.kind == "shard"}
-    base = next(iter(op.arguments.values()), None)
-    dims = shapes.of(base).dims if _is_along(op) and isinstance(base, Value) else None
-    axis = op.argument("axis", "axes") if op.has("axis", "axes") else -1 if op.name == "array.normalise" else None
-    places = range(len(dims or ())) if axis is None else axes_in(axis)
-    if not dims or places is None or any(not -len(dims) <= at < len(dims) for at in places):
-        return set()
-    return {label.name for at in places for label in dims[at].labels if label.kind == "shard"}
-
-
-def _is_along(op: Op) -> bool:
-    """Whether an op computes something along an axis that it needs all of."""
-    if op.name == "array.linalg":
-        return op.function in ROOTS
-    return op.name == "array.reduce" or op.function in NORMALISED_EXPONENTIALS | CUMULATIVE
+    return set() if op.name == "array.order" else set(along(op, Context(op, shapes.facts)))
 
 
 def _goes_over(op: Op, axis: str) -> bool:
@@ -183,13 +159,6 @@ def _is_recurrent(op: Op, flow: Flow) -> bool:
     elements = [one for one, _ in loop.elements]
     ends = [(one.param, loop.body.results[one.position]) for one in loop.carried]
     return any(end is not param and depends(flow, end, [param]) and depends(flow, end, elements) for param, end in ends)
-
-
-def _specs_naming(op: Op, axis: str, flow: Flow, shapes: Shapes) -> tuple[Step, ...]:
-    """Return where the specs are made that spread what a `shard_map` is given over an axis."""
-    named = zip(op.placed_in or (), axes_split(op.placed_in, shapes), strict=False)
-    made = [where_made(flow, said) for said, axes in named if said is not None and axis in (axes or ())]
-    return tuple(Step(one.span, f"the axis is spread over `{axis}` here") for one in dict.fromkeys(made) if one)
 
 
 def _recurrence(op: Op, axis: str, sent: list[Op], steps: tuple[Step, ...]) -> Obligation:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.labels import PLACED, Label
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, Placing, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
@@ -88,7 +88,7 @@ def _marked(dim: Dim, kind: str, names: Sequence[str]) -> Dim:
 
 
 def _unmarked(dim: Dim) -> Dim:
-    kept = frozenset(label for label in dim.labels if label.kind not in ("split", "shard"))
+    kept = frozenset(label for label in dim.labels if label.kind not in PLACED)
     return dim if kept == dim.labels else Dim(dim.terms, kept)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant
-from jaxaudit.analyses.labels import size_labels
+from jaxaudit.analyses.labels import Label, size_labels
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, sequence, shown
@@ -91,6 +91,8 @@ def _concatenate(look: Look, shapes: Sequence[Dims], axis: object, dtype: str | 
     total = constant(0)
     for dims in shapes:
         total = total + dims[place]
+    if len(shapes) > 1:
+        total = total.labelled(frozenset((Label("joined", op=look.op, factors=tuple(dims[place] for dims in shapes)),)))
     return array((*common[:place], total, *common[place + 1 :]), dtype)
 
 

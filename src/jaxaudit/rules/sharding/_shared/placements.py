@@ -8,10 +8,12 @@ from typing import NamedTuple
 from jaxaudit.analyses.dims import Dim, evaluate
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.replication import axes_split
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Placing, ShapeFact
 from jaxaudit.analyses.shapes.transfer.meshes import mesh_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Step
 
 _FORCED = "xla_force_host_platform_device_count="
 _CPU_DEVICES = "jax_num_cpu_devices"
@@ -81,3 +83,10 @@ def where_made(flow: Flow, said: Value) -> Op | None:
             return made
         said, made = inner, origin(flow, inner, {}).op
     return made
+
+
+def specs_naming(op: Op, axis: str, flow: Flow, shapes: Shapes) -> tuple[Step, ...]:
+    """Return where the specs are made that spread what a `shard_map` is given over an axis."""
+    named = zip(op.placed_in or (), axes_split(op.placed_in, shapes), strict=False)
+    made = [where_made(flow, said) for said, axes in named if said is not None and axis in (axes or ())]
+    return tuple(Step(one.span, f"the axis is spread over `{axis}` here") for one in dict.fromkeys(made) if one)
