@@ -406,7 +406,7 @@ def _axes_in(op: Op, shapes: Shapes | None) -> list[_Axes] | None:
 
 def axes_split(specs: tuple[Value | None, ...] | None, shapes: Shapes) -> list[_Axes | None]:
     """Return for each of some specs the axes of the mesh that it names; None where that is not known."""
-    placings = [None if value is None else shapes.of(value).placing for value in specs or ()]
+    placings = [None if value is None else shapes.of(value).placed for value in specs or ()]
     return [
         None
         if one is None or one.spec is None or None in one.spec

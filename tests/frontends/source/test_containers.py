@@ -25,6 +25,13 @@ _START = "import jax\nimport jax.numpy as jnp\n"
         ("for m in [None, jnp.ones(3)]:\n    if m is None:\n        continue\n    result = m * 2", ["3"]),
         ("for m in [jnp.ones(3), None, 1]:\n    if m is None:\n        break\n    result = m * 2", ["3"]),
         ("fs = [f(jnp.ones((3, 4))) for f in (lambda x: x[0], jnp.sum)]\nresult = fs[1] * 1", [""]),
+        (
+            (
+                "def init(keys):\n    layers = []\n    for k in keys:\n        layers.append({'w': jax.random.normal(k, (3, 4)), 'b': jnp.ones(4)})\n"
+                "    return layers\nfor layer in init(jax.random.split(jax.random.key(0), 5)):\n    result = jnp.ones(3) @ layer['w'] + layer['b']"
+            ),
+            ["4"],
+        ),
         ("d = dict(zip(['a', 'b'], jnp.ones((2, 5))))\nresult = d['b'] * 1", ["5"]),
         ("d = dict(zip(['a', 'b'], (jnp.ones(2), jnp.ones(3))))\nresult = d['b'] * 1", ["3"]),
         ("d = {n: jnp.ones(i + 2) for i, n in enumerate(['a', 'b'])}\nresult = d['b'] * 1", ["3"]),

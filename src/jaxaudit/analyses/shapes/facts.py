@@ -57,6 +57,11 @@ class ShapeFact:
         return self.dims is not None
 
     @property
+    def placed(self) -> Placing | None:
+        """The placing that this is, or that each of its items is."""
+        return self.placing if self.each is None else self.each.placed
+
+    @property
     def rank(self) -> int | None:
         """How many axes there are."""
         return None if self.dims is None else len(self.dims)
@@ -310,7 +315,8 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
         known = tuple((name, forget(given, stays)) for name, given in fact.layer.given)
         return ShapeFact(layer=replace(fact.layer, given=known), stack=stack)
     if fact.placing is not None:
-        sizes = tuple((name, kept(size)) for name, size in fact.placing.axes or ())
+        axes = fact.placing.axes
+        sizes = None if axes is None else tuple((name, kept(size)) for name, size in axes)
         return ShapeFact(placing=replace(fact.placing, axes=sizes))
     if fact.each is not None:
         length = None if fact.length is None else kept(fact.length)

@@ -231,7 +231,7 @@ def _each_leaf(op: Op, look: Look) -> Facts | None:
     """Run the function of a `tree.map` for each leaf; None where it is more than a few plain ops."""
     region, count = op.regions[0], len(op.regions[0].results)
     trees = [look.read(value).parts for value in op.operands]
-    if op.is_leaf is True and not all(part.placing for parts in trees for part in parts or (NOTHING,)):
+    if op.is_leaf is True and not all(part.placed for parts in trees for part in parts or (NOTHING,)):
         # The function sees larger parts of the tree than its leaves, where these are not taken apart any further.
         return None
     plain = _length(region) <= _PLAIN

@@ -284,7 +284,7 @@ def _placed(look: Look) -> ShapeFact:
         return without_axis(base, 0)
     if look.function in ON_EACH_DEVICE:
         return NOTHING
-    return put(base, look.fact("device", "out_shardings", "shardings").placing) if len(look.op.arguments) > 1 else base
+    return put(base, look.fact("device", "out_shardings", "shardings").placed) if len(look.op.arguments) > 1 else base
 
 
 TABLE: Mapping[str, Transfer] = {

@@ -53,7 +53,7 @@ def _mesh_of_devices(look: Look) -> ShapeFact:
 
 
 def _sharding(look: Look) -> ShapeFact:
-    mesh, spec = look.fact("mesh").placing, look.fact("spec").placing
+    mesh, spec = look.fact("mesh").placing, look.fact("spec").placed
     if spec is None:
         return NOTHING
     return ShapeFact(placing=spec if mesh is None else replace(mesh, spec=spec.spec))
@@ -70,6 +70,8 @@ MAKERS: Mapping[str, Single] = {
 
 def put(fact: ShapeFact, placing: Placing | None) -> ShapeFact:
     """Return an array that is spread as asked for: each of its axes knows the axes of the mesh it is split over."""
+    if fact.each is not None:
+        return replace(fact, each=put(fact.each, placing))
     if fact.dims is None:
         return fact
     spec = () if placing is None or placing.spec is None else placing.spec
@@ -93,7 +95,9 @@ def _unmarked(dim: Dim) -> Dim:
 
 
 def shard(fact: ShapeFact, placing: Placing | None, mesh: Placing | None) -> ShapeFact:
-    """Return what one device has of an array."""
+    """Return what one device has of an array, or of each of a list of them."""
+    if fact.each is not None:
+        return replace(fact, each=shard(fact.each, placing, mesh))
     if fact.dims is None or placing is None or placing.spec is None:
         return NOTHING
     entries = [*placing.spec, *[()] * len(fact.dims)]
@@ -109,6 +113,8 @@ def _shard(dim: Dim, names: tuple[str, ...] | None, mesh: Placing | None) -> Dim
 
 def gathered(fact: ShapeFact, placing: Placing | None, mesh: Placing | None) -> ShapeFact:
     """Return the whole array of which each device has a shard."""
+    if fact.each is not None:
+        return replace(fact, each=gathered(fact.each, placing, mesh))
     if fact.dims is None or placing is None or placing.spec is None:
         return NOTHING
     entries = [*placing.spec, *[()] * len(fact.dims)]
@@ -159,7 +165,7 @@ def mesh_of(op: Op, read: Read[ShapeFact]) -> Placing | None:
 
 def _specs(given: tuple[Value | None, ...] | None, count: int, read: Read[ShapeFact]) -> list[Placing | None]:
     known = given if given is not None and len(given) == count else (None,) * count
-    return [None if value is None else read(value).placing for value in known]
+    return [None if value is None else read(value).placed for value in known]
 
 
 def _collective(look: Look) -> ShapeFact:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.asked import hashed, test
 from jaxaudit.frontends.source.interpret.assign import assign
+from jaxaudit.frontends.source.interpret.filled import ordered_leaves, plain
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
@@ -186,8 +187,8 @@ def _run(
         if rest:
             made[:], inner[:] = _run(it, node, rest, items, it.evaluate(rest[0].iter))
         else:
-            made[:] = [_plain(it, it.evaluate(item)) for item in items]
-            inner[:] = [leaf for item in made for leaf in _ordered_leaves(it, item)]
+            made[:] = [plain(it, it.evaluate(item)) for item in items]
+            inner[:] = [leaf for item in made for leaf in ordered_leaves(it, item)]
         return Exit.FALL
 
     before = dict(it.frame.env)
@@ -201,37 +202,6 @@ def _run(
     it.frame.env = {**before, **{name: it.frame.env[name] for name in walrus if name in it.frame.env}}
     return made, loop.collected
 
-
-def _plain(it: Interpreter, item: Abstract, depth: int = 0) -> Abstract:
-    """Keep structure, constants and functions apart; a container of unknown make becomes one leaf."""
-    if isinstance(item, TupleValue):
-        return TupleValue(tuple([_plain(it, part, depth) for part in item.items]))
-    if not isinstance(item, Ref):
-        return item
-    box = it.heap[item]
-    if depth < _DEEPEST:
-        match box:
-            case DictBox(entries=entries, rest=None):
-                return it.heap.new(DictBox({key: _plain(it, part, depth + 1) for key, part in entries.items()}))
-            case ObjectBox(cls=cls, attrs=attrs, value=None):
-                parts = {name: _plain(it, part, depth + 1) for name, part in attrs.items()}
-                return it.heap.new(ObjectBox(cls, parts))
-    return Leaf(materialise(it, item, it.builder.region.span))
-
-
-def _ordered_leaves(it: Interpreter, item: Abstract) -> list[Value]:
-    found: list[Value] = []
-
-    def note(leaf: Leaf) -> Leaf:
-        found.append(leaf.value)
-        return leaf
-
-    rebuild(item, note, it)
-    return found
-
-
-_DEEPEST = 3
-"""How deep containers in the items of a comprehension are kept apart."""
 
 HANDLERS = {
     ast.Tuple: tuple_,

@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.asked import test
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
+from jaxaudit.frontends.source.interpret.filled import Filled, filled
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.notes.bindings import held
@@ -37,16 +38,23 @@ def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
     where = it.span(node.iter)
     trips = trip_count(it, iterable)
 
-    def turn(index: Leaf) -> Exit:
+    def turn(index: Leaf, records: Filled | None = None) -> Exit:
         assign(it, node.target, element(it, iterable, index, where), where)
-        return it.execute(node.body)
+        return it.execute(node.body) if records is None else records.turn()
 
     if trips == 0:
         return it.execute(node.orelse)
     if unrolled.differ(it, iterable) and (rows := unrolled.rows(it, iterable, where)):
         return unrolled.run(it, node, rows, where)
     loop = Loop(it, "py.loop", node, assigned_names(node), {"trips": trips, "kind": "for"})
-    loop.run(turn)
+    records = filled(it, node)
+    if records is None:
+        loop.run(turn)
+    else:
+        loop.havoc.pop(records.ref.id, None)
+        loop.attrs["kind"] = "comprehension"
+        loop.run(lambda index: turn(index, records), records.collect)
+        records.leave(loop.collected)
     return it.execute(node.orelse)
 
 

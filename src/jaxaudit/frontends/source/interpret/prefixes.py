@@ -6,7 +6,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.heap import DictBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, TupleValue
 from jaxaudit.ir import Value
 
 OPTIONS = ("in_axes", "out_axes", "in_shardings", "out_shardings", "in_specs", "out_specs")
@@ -33,6 +33,8 @@ def over_leaves(it: Interpreter, prefix: Abstract, value: Abstract) -> list[Abst
     """Return the part of a prefix tree that speaks of each leaf of a value; None where the two cannot be matched."""
     if isinstance(prefix, Const | Leaf):
         return [prefix] * len(data_leaves(it, value))
+    if isinstance(prefix, Sequence) and isinstance(value, Sequence):
+        return over_leaves(it, prefix.item, value.item)
     if (own := _entries(it, prefix)) is not None and (other := _entries(it, value)) is not None:
         if own.keys() == other.keys():
             return [part for key, one in other.items() for part in over_leaves(it, own[key], one)]

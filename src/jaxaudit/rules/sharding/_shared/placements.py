@@ -47,10 +47,11 @@ def placements(program: Program, shapes: Shapes) -> Iterator[Placement]:
 
 
 def _known(op: Op, value: Value, said: Value, shapes: Shapes, mesh: Placing | None) -> Iterator[Placement]:
-    placing = shapes.of(said).placing
+    placing = shapes.of(said).placed
     if placing is not None and placing.spec is not None:
         whole = placing if placing.axes is not None or mesh is None else Placing(mesh.axes, mesh.explicit, placing.spec)
-        yield Placement(op, value, shapes.of(value), whole, said)
+        fact = shapes.of(value)
+        yield Placement(op, value, fact if fact.each is None else fact.each, whole, said)
 
 
 def devices_asked_for(program: Program) -> dict[str, int]:

@@ -1,0 +1,65 @@
+"""What `wrong-collective` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "layers of a list that a loop fills, summed over other rows": """
+        from jax.sharding import PartitionSpec as P
+
+        def init(keys):
+            layers = []
+            for key in keys:
+                up, down = jax.random.split(key)
+                layers.append({"up": jax.random.normal(up, (8, 16)), "down": jax.random.normal(down, (16, 8))})
+            return layers
+
+        def block(layer, x):
+            return jax.lax.psum(jnp.tanh(x @ layer["up"]) @ layer["down"], "data")  #! wrong-collective
+
+        def forward(layers, x):
+            for layer in layers:
+                x = x + block(layer, x)
+            return x
+
+        mesh = jax.make_mesh((2, 4), ("data", "model"))
+        specs = [{"up": P(None, "model"), "down": P("model", None)} for _ in range(3)]
+        run = jax.shard_map(forward, mesh=mesh, in_specs=(specs, P("data")), out_specs=P("data", "model"), check_vma=False)
+        y = run(init(jax.random.split(jax.random.key(0), 3)), jnp.ones((4, 8)))
+        """,
+    "positions of shares": """
+        from jax.sharding import PartitionSpec as P
+
+        def pick(table, h):
+            logits = h @ table
+            best = jnp.max(logits, axis=-1)
+            token = jnp.argmax(logits, axis=-1)  #! wrong-collective
+            return lax.pmax(jnp.where(best == lax.pmax(best, "vocab"), token, -1), "vocab")
+
+        def pick_right(table, h):
+            logits = h @ table
+            best = jnp.max(logits, axis=-1)
+            token = jnp.argmax(logits, axis=-1) + lax.axis_index("vocab") * logits.shape[-1]
+            return lax.pmax(jnp.where(best == lax.pmax(best, "vocab"), token, -1), "vocab")
+
+        mesh = jax.make_mesh((4,), ("vocab",))
+        for f in (pick, pick_right):
+            y = jax.shard_map(f, mesh=mesh, in_specs=(P(None, "vocab"), P()), out_specs=P())(jnp.ones((8, 64)), jnp.ones((2, 8)))
+        """,
+    "counts, metrics and moments under pmap": """
+        def step(x, w):
+            count = lax.psum(jnp.asarray(x.shape[0], jnp.float32), "batch")
+            mean = lax.pmean(x.mean(axis=0), "batch")
+            square = lax.pmean((x ** 2).mean(axis=0), "batch")
+            metrics = {"largest": lax.pmean(jnp.max(x), "batch"), "spread": lax.pmean(jnp.std(x), "batch")}
+            loss = lax.psum((w * x.sum(axis=-1)).sum(), "batch") / count
+            return (x - mean) / jnp.sqrt(square - mean ** 2 + 1e-6), loss, metrics
+
+        y = jax.pmap(step, axis_name="batch", in_axes=(0, None))(jnp.ones((jax.local_device_count(), 8, 3)), 0.5)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
