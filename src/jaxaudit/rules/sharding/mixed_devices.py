@@ -67,7 +67,11 @@ class MixedDevices(Rule):
         puts = {op: device for op in program.named("device.place") if (device := _device(op, flow)) is not None}
         if program.front_end != "source" or not puts:
             return
-        homes = Answers(lambda value, ask: _home(value, ask, puts, flow), otherwise=_NOWHERE)
+
+        def home_of(value: Value, ask: Callable[[Value], _Home]) -> _Home:
+            return _home(value, ask, puts, flow)
+
+        homes = Answers(home_of, otherwise=_NOWHERE)
         for op in program.walk():
             if op.name != "jit" and (op.name not in _MEETING or _is_compiled(op, flow)):
                 continue
@@ -134,10 +138,10 @@ def _home(value: Value, ask: Callable[[Value], _Home], puts: Mapping[Op, _Device
         base = op.operands[0] if op.operands else None
         return None if base is None else ask(base)
     region = flow.places.owner.get(value) if op is None else None
-    loops = [] if region is None else [one for one in holders(flow, region) if one.name in LOOPS]
+    loop = None if region is None else next((one for one in holders(flow, region) if one.name in LOOPS), None)
     # What a loop carries is in its first turn what it was given.
-    names = [given for one in loops for given in given_as(one, region, value)] if region is not None else []
-    before = [ask(one) for one in (names if loops else behind(flow, value, nothing))]
+    first = region is not None and loop is not None
+    before = [ask(one) for one in (given_as(loop, region, value) if first else behind(flow, value, nothing))]
     return None if not before or None in before else frozenset(one for home in before for one in home or ())
 
 
@@ -154,7 +158,7 @@ def _is_listed(value: Value, home: frozenset[_Device], flow: Flow) -> bool:
 
 
 def _finding(op: Op, found: dict[Value, frozenset[_Device]], puts: Mapping[Op, _Device]) -> Obligation:
-    ops = {device: put for put, device in reversed(puts.items())}
+    ops = {device: put for put, device in reversed([*puts.items()])}
     pairs = [(value, ops[device]) for value, home in found.items() for device in home]
     return Obligation(
         op.span,
