@@ -83,6 +83,7 @@ INDEPENDENT = {
         "unrolled-loop": "the number of turns is a constant",
         "unused-mask": "who reads what is data flow",
         "wrong-argnums": "where a gradient is applied is data flow",
+        "wrong-collective": "under `pmap` the mean of the means of all devices is that of all, whatever its axes",
         "wrong-custom-derivative": "the rule gives `None`",
     },
     "Uses": {
