@@ -19,7 +19,7 @@ from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
-from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import (
     Abstract,
     Const,
@@ -31,7 +31,7 @@ from jaxaudit.frontends.source.values.model import (
     placed,
     sized,
 )
-from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
+from jaxaudit.frontends.source.values.structure import leaves, rebuild
 from jaxaudit.ir import Exit, Value
 
 _LONGEST = 256

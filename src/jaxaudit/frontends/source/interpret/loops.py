@@ -51,7 +51,8 @@ def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
     if records is None:
         loop.run(turn)
     else:
-        loop.havoc.pop(records.ref.id, None)
+        loop.havoc.discard(records.ref.id)
+        loop.expected.discard(records.ref.id)
         loop.attrs["kind"] = "comprehension"
         loop.run(lambda index: turn(index, records), records.collect)
         records.leave(loop.collected)
