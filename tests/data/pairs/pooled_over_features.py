@@ -1,4 +1,4 @@
-# axis-conflict: Pooling takes away the features and leaves the tokens.
+# hard-coded-axis: Pooling takes away the features and leaves the tokens.
 import jax
 import jax.numpy as jnp
 import equinox as eqx
@@ -16,8 +16,8 @@ class Pool(eqx.Module):
     def __call__(self, tokens):
         """tokens: (time, dim) of one sequence."""
         h = jax.vmap(self.proj)(tokens)
-        pooled = jax.nn.relu(h).mean(axis=0)  #~ pooled = jax.nn.relu(h).mean(axis=1)
-        return self.head(pooled)  #! axis-conflict
+        pooled = jax.nn.relu(h).mean(axis=0)  #~ pooled = jax.nn.relu(h).mean(axis=1)  #! hard-coded-axis
+        return self.head(pooled)
 
 
 @eqx.filter_jit

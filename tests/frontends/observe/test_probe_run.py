@@ -50,4 +50,6 @@ def test_a_wrong_factor_is_found_and_an_estimator_is_verified(tmp_path):
 
 def test_no_probe_evaluates_nothing(tmp_path):
     (tmp_path / "main.py").write_text(SCRIPT)
-    assert issues(report("run", "--no-probe", "main.py", cwd=tmp_path)) == []
+    found = report("run", "--no-probe", "main.py", cwd=tmp_path)
+    assert {one["front_end"] for one in found["issues"]} <= {"source"}
+    assert "probe" not in str(found["verified"])

@@ -170,4 +170,5 @@ def _conflict(op: Op, context: Context) -> Obligation:
         expected="the sizes that meet are equal, or one of them is 1",
         suggestion="check which axis is which: a transpose, an index `[:, None]` or another size may be missing",
         way=context.way,
+        cause=op.results,
     )

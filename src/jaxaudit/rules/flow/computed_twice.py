@@ -84,7 +84,7 @@ class ComputedTwice(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every sum, difference, maximum and minimum of two arrays that are both computed."""
         for op in program.named("array.map"):
-            if op.function in SUMS_OF_TWO | EXTREMES_OF_TWO and len(set(op.operands)) == 2:
+            if op.function in SUMS_OF_TWO | EXTREMES_OF_TWO and len(op.operands) == len(set(op.operands)) == 2:
                 yield from _judge(op, facts.flow)
 
 

@@ -137,7 +137,7 @@ class ResultDiscarded(Rule):
 def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
     flow = facts.flow
     op = flow.made_at(note.span, note)
-    if op is not None and op.name == "tree.leaf":
+    if op is not None and op.name in ("tree.leaf", "py.unpack") and op.operands:
         op = flow.maker(op.operands[-1])
     if op is None:
         return

@@ -147,6 +147,7 @@ def _outputs_reduced(op: Op, layers: tuple[Op, Op]) -> Obligation:
             Step(behind.span, "this layer takes what is left, an axis of the data, for its inputs"),
         ),
         suggestion="count the axes of one element, or count them from the end",
+        cause=(*op.results, *behind.results),
     )
 
 

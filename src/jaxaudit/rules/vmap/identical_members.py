@@ -113,6 +113,8 @@ def _judge(op: Op) -> Obligation:
         return unknown(op.span, "which arguments are mapped is not known")
     if not isinstance(variables, Mapping) or not isinstance(split, Mapping) or "axis_size" not in (op.options or {}):
         return unknown(op.span, "what differs from element to element is not known")
+    if op.option("axis_size") == 1:
+        return proved(op.span, "there is one element only")
     if any(value is not False for value in split.values()):
         return proved(op.span, "each element has random numbers of its own")
     return _alike(op, has_own=any(value is not None for value in variables.values()))
