@@ -7,7 +7,7 @@ one still holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from jaxaudit.analyses.lineage.index import Flow
@@ -39,7 +39,7 @@ class Reading(NamedTuple):
 def readings(flow: Flow, call: Op, value: Value) -> Iterator[Reading]:
     """Return who reads the buffer of a value after a call that it was donated to, in any turn, also of its callers."""
     for op, donated in walk(((call, value),), lambda one: _around(flow, *one)):
-        names = names_of(flow, sources(flow, donated))
+        names = names_of(flow, sources(flow, donated), after=(call, op))
         yield from (Reading(one, name, kept) for name, kept in names.items() for one in _below(flow, op, name))
         for loop in _loops_around(flow, op):
             yield from _in_next_turn(flow, op, names, loop)
@@ -62,12 +62,15 @@ def sources(flow: Flow, value: Value) -> list[Value]:
     return list(walk((value,), lambda one: _before(flow, one)))
 
 
-def names_of(flow: Flow, values: Iterable[Value]) -> dict[Value, tuple[Value, ...]]:
-    """Return all names of some buffers in the same turn, each with those it had on the way."""
+def names_of(flow: Flow, values: Iterable[Value], after: Collection[Op] = ()) -> dict[Value, tuple[Value, ...]]:
+    """Return all names of some buffers in the same turn, each with those it had on the way.
+
+    After some ops have run, the names count that a buffer has on their way through a branch.
+    """
     found: dict[Value, tuple[Value, ...]] = {value: (value,) for value in values}
     pending = list(found)
     for value in pending:
-        for following in _after(flow, value):
+        for following in _after(flow, value, after):
             if following not in found:
                 found[following] = (*found[value], following)
                 pending.append(following)
@@ -109,7 +112,7 @@ def _out_of_shared(flow: Flow, op: Op, region: Region, value: Value) -> Iterator
         yield from (made for one, made in results if before.intersection(sources(flow, one)))
 
 
-def _after(flow: Flow, value: Value) -> Iterator[Value]:
+def _after(flow: Flow, value: Value, calls: Collection[Op]) -> Iterator[Value]:
     for op in flow.readers.get(value, ()):
         if op.name in _CROSSED:
             yield from entered(op, value) if not op.regions[0].shared else ()
@@ -117,8 +120,14 @@ def _after(flow: Flow, value: Value) -> Iterator[Value]:
             yield from op.results
     for region in flow.leaving.get(value, ()):
         holder = flow.places.holder.get(id(region))
-        if holder is not None and holder.name in _CROSSED:
+        if holder is not None and holder.name in _CROSSED and not _is_beside(flow, calls, holder, region):
             yield from leaves_as(holder, region, value)
+
+
+def _is_beside(flow: Flow, calls: Iterable[Op], holder: Op, region: Region) -> bool:
+    """Whether one of some ops stands in another region of an op: on another way through a branch."""
+    homes = [flow.places.region_of[one] for one in calls if _is_inside(flow, one, holder)]
+    return any(not flow.places.within(home, region) for home in homes)
 
 
 def _is_shared(op: Op) -> bool:

@@ -76,6 +76,20 @@ class DonatedValueRead(Rule):
         ),
         Example(
             """
+            donating = jax.jit(lambda x: 2 * x, donate_argnums=0)
+
+            def run(x, n):
+                if n > 1:
+                    x = donating(x)
+                for _ in range(n):
+                    if n > 2:
+                        x = donating(x)
+                return x + 1
+            """,
+            "replaced on the way on which it is donated",
+        ),
+        Example(
+            """
             class Runtime:
                 def __init__(self, state):
                     self.state = state

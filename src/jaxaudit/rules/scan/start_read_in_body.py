@@ -49,6 +49,11 @@ class StartReadInBody(Rule):
             return x, x - x0
 
         return jax.lax.scan(body, x0, us)
+
+    ## a loop of one turn, as a branch
+    def refreshed(wanted, x):
+        x = x * 2.0
+        return jax.lax.while_loop(lambda state: state[0], lambda state: (False, jnp.sqrt(x)), (wanted, x))
     """
     invalid = """
     ## the first turn again and again
@@ -90,7 +95,7 @@ def _reads(value: Value, loop: Op, flow: Flow) -> Iterator[Op]:
 def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) -> Obligation:
     start = next(value for value in reads[0].operands if value in loop.operands)
     carried = [op for op in flow.readers.get(param, ()) if op.results]
-    if not carried and _begins_anew(loop, reads, start, after, flow):
+    if not carried and not _runs_once(loop, flow) and _begins_anew(loop, reads, start, after, flow):
         return _finding(loop, reads[0], start, param, "every turn is computed from the start, and none goes on")
     for op in reads:
         beside = next((one for one in carried if _is_update(op, start) and _is_update(one, param)), None)
@@ -100,6 +105,16 @@ def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) ->
     if any({start, param} <= set(op.operands) for op in reads):
         return proved(span, f"{named(start, 'the start')} meets what became of it")
     return unknown(span, f"whether {named(start, 'the start')} is meant, and not what became of it, is not known")
+
+
+def _runs_once(loop: Op, flow: Flow) -> bool:
+    """Whether the first turn puts out the flag that a loop asks for: such a loop stands for a branch."""
+    asked = loop.regions[0]
+    flag = asked.results[0] if loop.name == "while" and asked.results else None
+    if flag is None or flag not in asked.params:
+        return False
+    put_out = flow.maker(loop.regions[-1].results[asked.params.index(flag)])
+    return put_out is not None and put_out.name == "py.const" and put_out.constant is False
 
 
 def _begins_anew(loop: Op, reads: list[Op], start: Value, after: Value, flow: Flow) -> bool:
