@@ -162,6 +162,8 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
     flow = facts.flow
     if is_unwanted(lost.label):
         needed = _is_needed(lost, facts) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
+        if needed and _is_measured(lost, flow):
+            return False
         if needed:
             # A search tries several steps from one place that it holds from outside of its loop.
             return lost.handed_on or lost.ground is Ground.NATURE
@@ -183,6 +185,14 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
         return None
     # A step that differentiates trains the same old parameters in each turn; a name alone makes nothing a parameter.
     return (lost.ground is not Ground.VARIABLE and _trains(made)) or _stands_still(lost, flow)
+
+
+def _is_measured(lost: Lost, flow: Flow) -> bool:
+    """Whether each turn of a loop steps from a value that it holds from outside, as an evaluation does."""
+    loop = own_loop(flow, lost.made)
+    if loop is None or is_optimizer_step(lost.made):
+        return False
+    return not any(flow.places.within(flow.places.region_of_value(one), loop.body) for one in lost.old)
 
 
 def _is_made_again(lost: Lost, flow: Flow) -> bool:
