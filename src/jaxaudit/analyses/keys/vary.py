@@ -44,6 +44,8 @@ class Vary(Enum):
 
 _CHANGING = ("key.stream",)
 _CHANGING_FUNCTIONS = ("jax.lax.axis_index", "jax.process_index")
+_RUN_BY_PYTHON = PYTHON_LOOPS | {"tree.map"}
+"""What Python itself runs again for every turn, or for every leaf; JAX traces the bodies of all others once."""
 _FETCHED = ("py.random", "py.clock")
 _FETCHING_FUNCTIONS = ("builtins.next",)
 """What Python itself fetches anew whenever it runs: once for all turns of a body that JAX traces."""
@@ -194,7 +196,7 @@ class Variation:
             return Vary.VARIES
         once = self._compiled_once(op)
         if op.name in _FETCHED or op.qualified in _FETCHING_FUNCTIONS:
-            return Vary.VARIES if self.op.name in PYTHON_LOOPS and once is None else Vary.SAME
+            return Vary.VARIES if self.op.name in _RUN_BY_PYTHON and once is None else Vary.SAME
         if op.name in UNFOLLOWED or (op.name == "py.call_library" and op.qualified.startswith(".")):
             # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN

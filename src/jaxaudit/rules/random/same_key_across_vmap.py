@@ -61,6 +61,11 @@ class SameKeyAcrossVmap(Rule):
         def one(i, x):
             return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
         return jax.vmap(one)(jnp.arange(xs.shape[0]), xs)
+
+    ## the next one for each leaf
+    def start(key, shapes):
+        keys = iter(jax.random.split(key, 9))
+        return jax.tree.map(lambda shape: jax.random.normal(next(keys), shape), shapes)
     """
     invalid = """
     ## the mapped function closes over a key
