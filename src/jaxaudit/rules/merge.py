@@ -89,11 +89,11 @@ def _rank(one: Obligation) -> tuple[int, Span, bool, int, str]:
 
 
 def _with_steps(one: Obligation, others: Sequence[Obligation]) -> Obligation:
-    further = dict.fromkeys(step for other in others for step in (Step(other.span, other.message), *other.steps))
     told = {one.span[:2], *(step.span[:2] for step in one.steps)}
-    messages = {other.message for other in others}
-    new = (step for step in further if step.text in messages or step.span[:2] not in told)
-    return replace(one, steps=(*one.steps, *new)) if others else one
+    further: list[Step] = []
+    for other in others:
+        further += [Step(other.span, other.message), *(step for step in other.steps if step.span[:2] not in told)]
+    return replace(one, steps=tuple(dict.fromkeys((*one.steps, *further)))) if others else one
 
 
 def combine(merged: Sequence[Obligation]) -> list[Obligation]:

@@ -67,7 +67,8 @@ class ArrayAsNumber(Rule):
         """List every conversion to a number of Python."""
         shapes = facts.get(Shapes)
         found = (op for op in program.named("py.to_python") if op.function in _ONE_NUMBER and op.operands)
-        yield from (_judge(op, context) for op in found if len(op.arguments) == 1 for context in shapes.contexts(op))
+        for op in (one for one in found if len(one.arguments) == 1):
+            yield from (_judge(op, context) for context in shapes.contexts(op) or (Context(op, {}),))
 
 
 def _judge(op: Op, context: Context) -> Obligation:
