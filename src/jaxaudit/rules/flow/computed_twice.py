@@ -93,8 +93,11 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     if not all((made := flow.maker(one)) is not None and made.name.startswith("array.") for one in (first, second)):
         return
     pair = next((pair for pair in _copies(first, second, flow) if _is_written_twice(*pair)), None)
-    if not is_same(first, second, flow):
-        yield proved(op.span, "the two sides are computed differently, or of different values")
+    alike = is_same(first, second, flow)
+    if alike is None:
+        yield unknown(op.span, "both sides are computed alike, of values that come from elsewhere and may be one")
+    elif not alike:
+        yield proved(op.span, "the two sides are computed differently")
     elif pair is not None:
         yield _finding(op, *sorted(pair, key=lambda one: one.span))
     else:
@@ -119,27 +122,34 @@ def _copies(first: Value, second: Value, flow: Flow) -> Iterator[tuple[Op, Op]]:
         first, second = differing[0]
 
 
-def is_same(first: Value, second: Value, flow: Flow) -> bool:
-    """Whether two values are computed in the same way from the same values."""
-    pending, seen = [(first, second)], set[tuple[Value, Value]]()
+def is_same(first: Value, second: Value, flow: Flow) -> bool | None:
+    """Whether two values are computed in the same way from the same values; None where those come from elsewhere."""
+    pending, seen, open_ended = [(first, second)], set[tuple[Value, Value]](), False
     while pending:
         pair = pending.pop()
         if pair[0] is pair[1] or pair in seen:
             continue
         seen.add(pair)
         one, other = (flow.maker(value) for value in pair)
-        if one is None or other is None or not _are_alike(one, other) or not one.operands:
+        if one is None or other is None or not (_computes(one) and _computes(other)):
+            open_ended = True
+            continue
+        if not _are_alike(one, other) or not one.operands:
             return False
         pending += zip(one.operands, other.operands, strict=True)
-    return True
+    return None if open_ended else True
+
+
+def _computes(op: Op) -> bool:
+    """Whether an op computes one array of its operands, and does nothing else."""
+    return (op.name.startswith("array.") or bool(op.loss)) and not op.regions and len(op.results) == 1
 
 
 def _are_alike(one: Op, other: Op) -> bool:
     """Whether two ops do the same with their operands, and nothing else."""
-    pure = (one.name.startswith("array.") or one.loss) and not one.regions and len(one.results) == 1
     alike = (one.name, one.qualified, len(one.operands)) == (other.name, other.qualified, len(other.operands))
     written = [{name: _shape_of(given) for name, given in op.arguments.items()} for op in (one, other)]
-    return pure and alike and written[0] == written[1]
+    return _computes(one) and alike and written[0] == written[1]
 
 
 def _shape_of(given: Argument) -> object:

@@ -12,7 +12,6 @@ from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.vmap._shared.layers import has_outputs_last, layer_behind
-from jaxaudit.rules.vmap._shared.row_draws import drawn_for_rows
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
 _PROGRAM = """
@@ -34,8 +33,7 @@ class AssumesBatchPosition(Rule):
     ## What it does
     Finds `x[0]`, `x[:, -1]` and their kin under `vmap` where the index takes the last axis away, and what is left is
     one number that is then searched for its largest entry or asked for its spread, or is the only output of a layer
-    that is ever read. It also finds numbers that are drawn for each row of an element, `(x.shape[0], 1)`, and handed to
-    a function that is given one number for the same rows elsewhere.
+    that is ever read.
 
     ## Why is this bad?
     A function that was written for a batch of one strips the batch axis with `[0]`. Under `vmap` there is none: it
@@ -73,21 +71,6 @@ class AssumesBatchPosition(Rule):
             """,
             "the others are read as well",
         ),
-        Example(
-            """
-            def denoise(w, points, level):
-                return (points + level) @ w
-
-            def train(w, batch, key):
-                t = jax.random.uniform(key, (batch.shape[0], 1))
-                return denoise(w, batch * t, t).sum()
-
-            keys = jax.random.split(jax.random.key(0), 5)
-            y = jax.vmap(train, in_axes=(0, 0, 0))(jnp.ones((5, 2, 2)), jnp.ones((5, 16, 2)), keys)
-            z = denoise(jnp.ones((2, 2)), jnp.ones((16, 2)), jnp.zeros((1, 1)))
-            """,
-            "each member has a batch of its own",
-        ),
     )
     invalid = (
         Example(_PROGRAM.format(index="[0]  #!"), "only the first score is left"),
@@ -96,24 +79,6 @@ class AssumesBatchPosition(Rule):
             "    mean = (x @ W)[0]  #!\n    return mean + noise\n\n\n"
             "y = jax.vmap(act)(jnp.ones((200, 9)), jnp.ones((200, 3)))\n",
             "two outputs are lost",
-        ),
-        Example(
-            """
-            def denoise(w, points, level):
-                return (points + level) @ w
-
-            def loss(w, points, key):
-                t = jax.random.uniform(key, (points.shape[0], 1))  #!
-                return denoise(w, points * t, t).sum()
-
-            def sample(w, points, level):
-                return denoise(w, points, level[None, None])
-
-            w, strokes = jnp.ones((2, 2)), jnp.ones((8, 16, 2))
-            y = jax.vmap(loss, in_axes=(None, 0, 0))(w, strokes, jax.random.split(jax.random.key(0), 8))
-            z = jax.lax.map(lambda level: sample(w, jnp.ones((16, 2)), level), jnp.linspace(0, 1, 5))
-            """,
-            "a noise level for each point, not for each stroke",
         ),
         Example(
             """
@@ -147,7 +112,6 @@ class AssumesBatchPosition(Rule):
             else:
                 yield proved(op.span, "what is searched under `vmap` has not been cut down to one number by an index")
         yield from _only_outputs(facts, shapes)
-        yield from drawn_for_rows(facts)
 
 
 def _only_outputs(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
