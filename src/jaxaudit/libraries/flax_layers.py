@@ -101,3 +101,9 @@ _NNX_LAYERS = merge(
 
 ROWS = merge(_LINEN_LAYERS, _LINEN_NORMS, _LINEN_DRAWS, _LINEN_MORE, _NNX_LAYERS)
 """Every layer of flax that tells its sizes when it is made, and a few more."""
+
+MODES = {"use_running_average": False, "is_training": True}
+"""What says how a layer behaves, and what it is in training."""
+
+SWITCHING = (".eval", ".set_attributes", ".view")
+"""The methods that put all layers of a model into another mode."""

@@ -11,11 +11,10 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts
-
-_DISTRIBUTIONS = ("softmax", "log_softmax")
 
 
 @record
@@ -32,7 +31,7 @@ class Pick:
 
 def picks(op: Op, facts: Facts) -> Iterator[Pick]:
     """Return where one entry of each distribution that an op makes is taken, with both axes."""
-    axes = axes_in(op.arguments.get("axis", -1)) if op.function in _DISTRIBUTIONS else None
+    axes = axes_in(op.arguments.get("axis", -1)) if op.function in NORMALISED_EXPONENTIALS else None
     if axes is None or len(axes) != 1:
         return
     flow, shapes = facts.flow, facts.get(Shapes)

@@ -142,6 +142,8 @@ def _judge(form: _Normalisation, gradient: Op, forms: list[_Normalisation], flow
     used = next(_used(gradient, flow), None)
     if used is not None and _carried(form, flow).isdisjoint(_read_by(used)):
         yield _finding(form, gradient, side, used)
+    else:
+        yield unknown(form.op.span, "where the trained network is used without a loss is not in sight")
 
 
 def _carried(form: _Normalisation, flow: Flow) -> set[Value]:

@@ -10,14 +10,11 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import holders, reached, walk
 from jaxaudit.analyses.uses import EFFECTS, Uses
 from jaxaudit.ir import Op
+from jaxaudit.libraries.flax_layers import MODES, SWITCHING
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.spans import Span
 
-_MODES = {"use_running_average": False, "is_training": True}
-"""What says how a layer behaves, and what it is in training."""
 _AVERAGING = frozenset(f"{name}.__call__" for name in playing("module.averages", "module.own_averages"))
-_SWITCHING = (".eval", ".set_attributes", ".view")
-"""What puts all layers of a model into another mode."""
 
 
 class Evaluation(NamedTuple):
@@ -52,14 +49,14 @@ def in_training_mode(facts: Facts) -> Iterator[Evaluation]:
 def _is_training(op: Op, flow: Flow) -> bool | None:
     """Whether a layer behaves as in training; None where that is not known."""
     made = flow.maker(op.operands[0]) if op.operands else None
-    for name, training in _MODES.items():
+    for name, training in MODES.items():
         given = op.arguments.get(name, None if made is None else made.arguments.get(name))
         if isinstance(given, bool):
             return given is training
         if given is not None:
             return None
     own = plays(op.qualified.removesuffix(".__call__"), "module.own_averages")
-    switched = any(True for tail in _SWITCHING for _ in flow.program.called(tail))
+    switched = any(True for tail in SWITCHING for _ in flow.program.called(tail))
     return True if own and not switched else None
 
 
