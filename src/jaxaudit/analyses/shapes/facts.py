@@ -123,6 +123,11 @@ class Layer:
         """The names of the arguments."""
         return frozenset(name for name, _ in (*self.given, *self.texts))
 
+    def is_like(self, other: Layer) -> bool:
+        """Whether both are of one class and were given arguments of the same names and the same texts."""
+        names, others = ([name for name, _ in one.given] for one in (self, other))
+        return self.name == other.name and self.texts == other.texts and names == others
+
     def get(self, name: str) -> ShapeFact | None:
         """Return an argument; None where it was not given."""
         return next((fact for key, fact in self.given if key == name), None)
@@ -211,6 +216,10 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
         return ShapeFact(parts=tuple(join(a, b) for a, b in zip(first.parts, second.parts, strict=True)))
     if first.placing is not None and second.placing is not None and first.dims is None and second.dims is None:
         return ShapeFact(placing=_one_place(first.placing, second.placing))
+    if first.layer is not None and second.layer is not None and first.layer.is_like(second.layer):
+        stack = first.stack if first.stack == second.stack else None
+        given = tuple((name, join(a, b)) for (name, a), (_, b) in zip(first.layer.given, second.layer.given, strict=True))
+        return NOTHING if stack is None else ShapeFact(layer=replace(first.layer, given=given), stack=stack)
     alike = first.dtype == second.dtype and first.weak == second.weak
     dtype, weak = (first.dtype, first.weak) if alike else (None, False)
     if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):

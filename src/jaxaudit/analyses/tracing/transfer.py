@@ -147,7 +147,7 @@ class TransferTable:
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Return what a Python operator makes: its operands decide whose operator it is."""
         if _joins_items(op, operands):
-            return _joined_items(operands)
+            return _joined_items(op, operands)
         if _compares_items(op, operands):
             return UNKNOWN
         if op.function in EQUALITIES and any(isinstance(one, str) for one in op.arguments.values()):
@@ -340,7 +340,8 @@ class TransferTable:
         if op.qualified.endswith("axis_index"):
             return self._made(operands)
         # The sum of a constant over an axis is a Python number: people ask for the axis's size so.
-        return NUMBER if op.qualified.endswith(("psum", "axis_size")) else UNKNOWN
+        counts = op.qualified.endswith(("psum", "axis_size")) and all(one.kind is Kind.STATIC for one in operands)
+        return NUMBER if counts else UNKNOWN
 
 
 def _placed(fact: Trace, op: Op, read: Read[Trace]) -> Trace:
@@ -411,14 +412,17 @@ def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
     return not any(one.what in _NO_LISTS[op.qualified] for one in others)
 
 
-def _joined_items(operands: Sequence[Trace]) -> Trace:
+def _joined_items(op: Op, operands: Sequence[Trace]) -> Trace:
     """Return a list that is longer: Python joins it, so nothing in it is traced that was not so before."""
+    facts = dict(zip(op.operands, operands, strict=False))
+    others = [facts[one].what for one in op.arguments.values() if isinstance(one, Value) and one in facts]
+    what = "items" if all(one in ("items", "number") for one in others) else ""
     traced = next((one for one in operands if one.kind is Kind.TRACED), None)
     if traced is not None:
-        return Trace(Kind.TRACED, "items", by=traced.by, way=traced.way)
+        return Trace(Kind.TRACED, what, by=traced.by, way=traced.way)
     kinds = [one.kind for one in operands]
     kind = next((one for one in (Kind.UNKNOWN, Kind.CONCRETE) if one in kinds), Kind.STATIC)
-    return Trace(kind, "items")
+    return Trace(kind, what)
 
 
 def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:

@@ -37,7 +37,7 @@ def exp(x: Range) -> Range:
 def log(x: Range) -> Range:
     """Return the logarithm: NaN below zero, infinite at zero."""
     low = math.log(x.low) if x.low > 0 else -inf
-    high = math.log(x.high) if 0 < x.high < inf else inf
+    high = (math.log(x.high) if x.high > 0 else -inf) if x.high < inf else inf
     safe = x.low > 0 or (x.low >= 0 and x.nonzero)
     return Range(low, high, False, safe and x.finite, x.nan or x.low < 0, peak=x.peak)
 
