@@ -97,7 +97,8 @@ def covered(domain, first, second) -> bool:
 def _plain(fact):
     """Return a fact without labels, which are evidence of what axes are and not of their sizes."""
     if fact.dims is not None:
-        return replace(fact, dims=tuple(dim.plain() for dim in fact.dims))
+        number = None if fact.number is None else fact.number.plain()
+        return replace(fact, dims=tuple(dim.plain() for dim in fact.dims), number=number)
     return fact if fact.items is None else replace(fact, items=tuple(map(_plain, fact.items)))
 
 
