@@ -186,6 +186,8 @@ SIZED_BY_VALUES = _ids("nonzero flatnonzero argwhere unique unique_values extrac
 """Return as many elements as the values say, unless a `size` is given."""
 COUNTING = _ids("arange iota broadcasted_iota")
 """Make arrays of consecutive numbers."""
+GROWING_ALONG = _ids("arange iota linspace")
+"""Make arrays of one axis along which the numbers grow evenly."""
 SIZES = _ids("shape size ndim len itemsize nbytes axis_size")
 """Return numbers that are known while a program is traced."""
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
@@ -237,6 +239,8 @@ MASKS = _ids("tril triu tri one_hot bernoulli make_causal_mask make_attention_ma
 """Make arrays that say which elements count."""
 
 # draws
+NORMAL_DRAWS = _ids("normal truncated_normal")
+"""Draw numbers around zero whose standard deviation is about one."""
 REORDERINGS = _ids("permutation shuffle")
 PLACES = REORDERINGS | _ids("randint choice")
 """Draw places in an array, or pick its elements."""

@@ -34,9 +34,7 @@ class Tree:
     fixed: tuple[tuple[str, object], ...] = ()
     """For objects: fields that are part of their structure, with the constants that they hold."""
     made: Span = field(default=NOWHERE, compare=False)
-    """Where a container or an object is written, as far as that is known."""
-    put: Span = field(default=NOWHERE, compare=False)
-    """For text and values: where it was made, or put into what holds it."""
+    """Where it is written, made, or put into what holds it, as far as that is known."""
 
     @property
     def is_text(self) -> bool:

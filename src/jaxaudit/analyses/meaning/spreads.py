@@ -16,12 +16,11 @@ from jaxaudit.analyses.lineage.elements import whole_of
 from jaxaudit.analyses.lineage.origins import Context, Part, contexts, origin, part_of
 from jaxaudit.analyses.lineage.products import Product, Products, Sums, is_whole_sum
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import AVERAGES, BOUNDS, SPREADS, SUMS_OF_TWO
+from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMAL_DRAWS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import COMPUTED, KEEPING
 from jaxaudit.libraries.meanings import SPREADS_TAKEN
 
-_DRAWS = ("jax.random.normal", "jax.random.truncated_normal")
 _SMALL = 0.01
 """What is added to keep a divisor away from zero."""
 _CLOSE = 1e-6
@@ -145,7 +144,7 @@ def _with_noise(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
     added = any(reader.function in SUMS_OF_TWO for reader in flow.readers.get(op.result, ()))
     for noise, other in (op.operands, op.operands[::-1]):
         made = origin(flow, noise, {}).op
-        if added and made is not None and made.qualified in _DRAWS:
+        if added and made is not None and made.name == "key.draw" and made.function in NORMAL_DRAWS:
             yield other, 1.0, "normal noise is multiplied by a standard deviation"
 
 

@@ -112,7 +112,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             refused = True
             shown = f"`{name}`" if name else f"argument {at}"
             # What is written in the call itself needs no step that leads there.
-            put = [(f"`{name}{path}`", one.put) for path, one in texts.items() if one.put != NOWHERE]
+            put = [(f"`{name}{path}`", one.made) for path, one in texts.items() if one.made != NOWHERE]
             steps = [Step(span, f"{what} is text: it is put in here") for what, span in put if not op.span.covers(span)]
             yield _violation(op, shown, name, wrong, (*steps[:1], *wrapping(op)))
     if given and not refused and is_called(op):

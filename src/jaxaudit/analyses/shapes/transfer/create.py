@@ -110,15 +110,12 @@ _CREATE: Mapping[str, Single] = {
 }
 
 
-_COUNTED = ("arange", "linspace", "iota")
-
-
 def _create(look: Look) -> ShapeFact:
     known = _CREATE.get(look.function)
     if known is None or look.has("*", "**"):
         return stated(look, look.op.qualified) or NOTHING
     made = known(look)
-    return marked(made, 0, made_by("ordered", look.op)) if look.function in _COUNTED else made
+    return marked(made, 0, made_by("ordered", look.op)) if look.function in GROWING_ALONG else made
 
 
 def _numpy(look: Look) -> ShapeFact:

@@ -40,9 +40,9 @@ def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
         case Leaf(value=leaf, cls="builtins.tuple"):
             return Tree("sequence", "tuple", children=(Tree("value"),))
         case Leaf(value=leaf, cls=cls):
-            return Tree("value", cls, value=leaf, put=leaf.span)
+            return Tree("value", cls, value=leaf, made=leaf.span)
         case Const(value=str() | bytes(), put=span):
-            return Tree("text", put=span)
+            return Tree("text", made=span)
         case Const(value=constant):
             return _constant(constant)
         case TupleValue(items=items, made=made):
