@@ -7,7 +7,6 @@ what the reduction of the whole would be; collectives put parts together and mak
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -386,8 +385,8 @@ def left_unequal(op: Op, shapes: Shapes | None) -> list[tuple[Value, Spread]] | 
     """
     region = op.regions[0]
     given = _axes_in(op, shapes)
-    out = _axes_named(op.out_specs) if shapes is None else axes_split(op.placed_out, shapes)
-    if given is None or out is None or len(given) != len(region.params) or len(out) != len(region.results):
+    out = _axes_traced(op.split_out) if shapes is None else axes_split(op.placed_out, shapes)
+    if given is None or len(given) != len(region.params) or len(out) != len(region.results):
         return None
     known = Devices(op, shapes)
     pairs = zip(region.results, out, strict=True)
@@ -396,12 +395,13 @@ def left_unequal(op: Op, shapes: Shapes | None) -> list[tuple[Value, Spread]] | 
 
 def _axes_in(op: Op, shapes: Shapes | None) -> list[_Axes] | None:
     """Return the axes of the mesh that the spec of each parameter names; None where some are not known."""
-    if shapes is not None:
-        split = axes_split(op.placed_in, shapes)
-        return None if None in split else [one or frozenset() for one in split]
-    many = frozenset(name for name, size in re.findall(r"'(\w+)': (\d+)", op.mesh) if int(size) > 1)
-    named = _axes_named(op.in_specs)
-    return None if named is None else [one & many for one in named]
+    split = _axes_traced(op.split_in) if shapes is None else axes_split(op.placed_in, shapes)
+    return None if None in split else [one or frozenset() for one in split]
+
+
+def _axes_traced(split: tuple[object, ...] | None) -> list[_Axes | None]:
+    """Return the axes that a trace has spread each of some arrays over."""
+    return [frozenset(map(str, names)) if isinstance(names, tuple) else None for names in split or ()]
 
 
 def axes_split(specs: tuple[Value | None, ...] | None, shapes: Shapes) -> list[_Axes | None]:
@@ -413,10 +413,6 @@ def axes_split(specs: tuple[Value | None, ...] | None, shapes: Shapes) -> list[_
         else frozenset(name for names in one.spec for name in names or ())
         for one in placings
     ]
-
-
-def _axes_named(specs: object) -> list[_Axes] | None:
-    return [frozenset(re.findall(r"'(\w+)'", str(spec))) for spec in specs] if isinstance(specs, tuple) else None
 
 
 def axes_reduced(op: Op) -> _Axes | None:

@@ -311,6 +311,9 @@ class Attributes:
     out_specs = _anything("out_specs")
     placed_in = _items("placed_in")
     placed_out = _items("placed_out")
+    split_in = _items("split_in")
+    split_out = _items("split_out")
+    """For each array the axes of several devices that a trace has spread it over."""
     mesh = _text("mesh")
     check = _flag("check")
 

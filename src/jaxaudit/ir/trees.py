@@ -37,6 +37,11 @@ class Tree:
     """Where it is written, made, or put into what holds it, as far as that is known."""
 
     @property
+    def written(self) -> Span:
+        """Where a container or an object is written; nowhere for what holds nothing."""
+        return NOWHERE if self.kind in ("value", "text") else self.made
+
+    @property
     def is_text(self) -> bool:
         """Whether it is text, which JAX takes for no leaf."""
         return self.kind == "text" or self.name == "builtins.str"

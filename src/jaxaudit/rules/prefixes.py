@@ -94,6 +94,6 @@ def places(op: Op, option: str) -> Iterator[Step]:
     while pending:
         tree = pending.pop(0)
         pending += tree.children
-        if tree.made.line and tree.made not in seen:
-            seen.add(tree.made)
-            yield Step(tree.made, f"`{option}` is given here" if len(seen) == 1 else f"and a part of `{option}` here")
+        if tree.written.line and tree.written not in seen:
+            seen.add(tree.written)
+            yield Step(tree.written, f"`{option}` is given here" if len(seen) == 1 else f"and a part of `{option}` here")

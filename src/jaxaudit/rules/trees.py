@@ -45,8 +45,8 @@ class Misfit:
     def steps(self, first: str = "one is made here", second: str = "and the other here") -> Iterator[Step]:
         """Return where the two containers are written."""
         for tree, words in zip(self.around, (first, second), strict=True):
-            if tree.made.line:
-                yield Step(tree.made, words)
+            if tree.written.line:
+                yield Step(tree.written, words)
 
 
 def difference(first: Tree, second: Tree) -> Misfit | None:
@@ -67,7 +67,7 @@ class _Pair(NamedTuple):
 def _pairs(first: Tree, second: Tree, path: str = "", around: tuple[Tree, Tree] | None = None) -> Iterator[_Pair]:
     """Return what two trees have at the same places, from the top down."""
     outer = around or (first, second)
-    inner = (first if first.made.line else outer[0], second if second.made.line else outer[1])
+    inner = (first if first.written.line else outer[0], second if second.written.line else outer[1])
     yield _Pair(path, first, second, inner)
     objects = _are_objects(first, second)
     same = (first.kind, first.name, len(first.children)) == (second.kind, second.name, len(second.children))

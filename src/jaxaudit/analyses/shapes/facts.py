@@ -218,7 +218,9 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
         return ShapeFact(placing=_one_place(first.placing, second.placing))
     if first.layer is not None and second.layer is not None and first.layer.is_like(second.layer):
         stack = first.stack if first.stack == second.stack else None
-        given = tuple((name, join(a, b)) for (name, a), (_, b) in zip(first.layer.given, second.layer.given, strict=True))
+        given = tuple(
+            (name, join(a, b)) for (name, a), (_, b) in zip(first.layer.given, second.layer.given, strict=True)
+        )
         return NOTHING if stack is None else ShapeFact(layer=replace(first.layer, given=given), stack=stack)
     alike = first.dtype == second.dtype and first.weak == second.weak
     dtype, weak = (first.dtype, first.weak) if alike else (None, False)

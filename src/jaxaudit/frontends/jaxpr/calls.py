@@ -57,10 +57,14 @@ def shard_map(body: Body, equation: Any, site: Site) -> None:
     record = site.around.control or body.context.control
     params = equation.params
     specs = params.get("in_specs", params.get("in_names", ()))
+    out_specs = params.get("out_specs", params.get("out_names", ()))
+    mesh = params.get("mesh")
     attrs: dict[str, object] = {
         "in_specs": plain(specs),
-        "out_specs": plain(params.get("out_specs", params.get("out_names", ()))),
-        "mesh": str(params.get("mesh")),
+        "out_specs": plain(out_specs),
+        "split_in": tuple(_split(spec, mesh) for spec in specs),
+        "split_out": tuple(_split(spec, mesh) for spec in out_specs),
+        "mesh": str(mesh),
         "check": bool(params.get("check_vma", params.get("check_rep", False))),
         "in_axes": tuple(_first_axis(spec) for spec in specs),
     }
@@ -90,6 +94,14 @@ def _first_axis(spec: Any) -> int | None:
     if hasattr(spec, "items"):
         return min((int(axis) for axis in spec), default=None)
     return next((axis for axis, names in enumerate(spec) if names is not None), None)
+
+
+def _split(spec: Any, mesh: Any) -> tuple[str, ...]:
+    """Return the axes of a mesh with several devices that a spec spreads an array over."""
+    entries = spec.values() if hasattr(spec, "items") else spec
+    several = [name for names in entries for name in (names if isinstance(names, tuple) else (names,))]
+    sizes = dict(mesh.shape)
+    return tuple(name for name in several if sizes.get(name, 1) > 1)
 
 
 def inlined(body: Body, equation: Any, site: Site) -> None:

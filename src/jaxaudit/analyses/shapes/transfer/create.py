@@ -12,6 +12,7 @@ from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
 from jaxaudit.analyses.shapes.mapped import marked
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
+from jaxaudit.ir.functions import GROWING_ALONG
 
 
 def _filled(look: Look) -> ShapeFact:
