@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from jaxaudit.ir import Op, Size
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import record
+from jaxaudit.spans import NOWHERE
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.dims import Dim
@@ -48,6 +49,12 @@ class Label:
 
 
 Labels: TypeAlias = frozenset[Label]
+
+
+def in_lines(labels: Labels) -> list[Label]:
+    """Return labels in the order of the lines that made them."""
+    return sorted(labels, key=lambda one: ((NOWHERE if one.op is None else one.op.span), one.kind, one.name))
+
 
 PLACED = frozenset(("split", "shard"))
 """The kinds of labels that say over which devices an axis is spread."""

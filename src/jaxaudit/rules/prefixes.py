@@ -94,6 +94,7 @@ def places(op: Op, option: str) -> Iterator[Step]:
     while pending:
         tree = pending.pop(0)
         pending += tree.children
-        if tree.written.line and tree.written not in seen:
-            seen.add(tree.written)
-            yield Step(tree.written, f"`{option}` is given here" if len(seen) == 1 else f"and a part of `{option}` here")
+        place = tree.written
+        if place.line and place not in seen:
+            seen.add(place)
+            yield Step(place, f"`{option}` is given here" if len(seen) == 1 else f"and a part of `{option}` here")

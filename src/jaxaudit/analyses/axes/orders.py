@@ -13,7 +13,7 @@ from itertools import product
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, meetings
 from jaxaudit.analyses.dims import Dim
-from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.labels import Label, in_lines
 from jaxaudit.analyses.regroup import is_one
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.ir import Op, Program
@@ -56,7 +56,7 @@ def _may_mix(op: Op, context: Context) -> bool:
 
 def _flat(dim: Dim) -> list[Label]:
     """Return how a flat axis was made; it has several such labels once rows have met that were flattened alike."""
-    return [label for label in dim.labels if label.kind in _FLAT]
+    return [label for label in in_lines(dim.labels) if label.kind in _FLAT]
 
 
 def _order(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> list[int] | None:

@@ -61,7 +61,7 @@ class Bindings:
         if node is None:
             state.made[name] = state.fresh[name] = frozenset()
             return
-        read = () if made is None else {one.id for one in walk(made) if isinstance(one, ast.Name)}
+        read = () if made is None else dict.fromkeys(one.id for one in walk(made) if isinstance(one, ast.Name))
         sources = tuple((one, state.made.get(one, frozenset())) for one in read)
         state.made[name] = state.fresh[name] = frozenset((len(self.every),))
         self.every.append(_Binding(name, node, made, self.statement, sources, before, fresh, self.moment))

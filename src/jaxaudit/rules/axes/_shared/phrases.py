@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from jaxaudit.analyses.axes import Axes, Conflict, Meeting, Side
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.labels import Label, in_order, named, told
+from jaxaudit.analyses.labels import Label, in_lines, in_order, named, told
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Op, Value
 from jaxaudit.rules.base import Obligation, Severity, Step, proved
@@ -60,13 +60,14 @@ _MADE = {
 def makers(*dims: Dim) -> tuple[Step, ...]:
     """Return the steps that show which ops made some axes, in the order of the lines."""
     idle = {dim: "alike" if in_order(dim.labels) else "ordered" for dim in dims}
-    made = [(label, axis_of(dim)) for dim in dims for label in dim.labels if label.kind in _MADE.keys() - {idle[dim]}]
+    every = ((label, dim) for dim in dims for label in in_lines(dim.labels))
+    made = [(label, axis_of(dim)) for label, dim in every if label.kind in _MADE.keys() - {idle[dim]}]
     steps = {
         op.span: Step(op.span, f"`{op.name if op.regions else op.function}` {_MADE[label.kind].format(name)}")
         for label, name in made
         if (op := label.op) is not None
     }
-    return tuple(steps[span] for span in sorted(steps, key=lambda span: (span.path, span.line)))
+    return tuple(steps[span] for span in sorted(steps))
 
 
 def violated(

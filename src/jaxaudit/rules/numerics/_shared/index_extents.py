@@ -8,7 +8,7 @@ from jaxaudit.analyses.dims import ONE, Dim, constant, same
 from jaxaudit.analyses.extents import Extent, extents, met, size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.induction import same_number
-from jaxaudit.analyses.labels import contradiction, related
+from jaxaudit.analyses.labels import contradiction, in_lines, related
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
@@ -280,8 +280,9 @@ def _other_name(op: Op, index: Value, extent: Extent, axes: tuple[int, int], fac
     axis, own = axes
     dims = fact.dims or ()
     counted, indexed = axis_of(dims[own]), axis_of(dims[axis])
-    makers = {label.op: None for at in (axis, own) for label in dims[at].labels if label.kind in ("vmap", "scan")}
-    made = (Step(one.span, f"`{one.name}` makes an axis of it here") for one in makers if one is not None)
+    told = (label for at in (axis, own) for label in in_lines(dims[at].labels))
+    makers = dict.fromkeys(label.op for label in told if label.kind in ("vmap", "scan") and label.op is not None)
+    made = (Step(one.span, f"`{one.name}` makes an axis of it here") for one in makers)
     return Obligation(
         op.span,
         message=f"{named(index, 'the index')} counts `{counted}`, and selects along `{indexed}` (axis {axis})",

@@ -119,8 +119,7 @@ def _moves(op: Op) -> bool:
 
 def _together(flow: Flow, first: _Made, second: _Made) -> Op | None:
     """Return what is given both, each as something of its own."""
+    others = second.values - first.values
     readers = (op for value in first.values for op in flow.readers.get(value, ()))
-    for op in (op for op in readers if op.regions or op.name == "py.container"):
-        if any(value in second.values and value not in first.values for value in op.operands):
-            return op
-    return None
+    given = (op for op in readers if op.regions or op.name == "py.container")
+    return min((op for op in given if not others.isdisjoint(op.operands)), key=lambda op: op.span, default=None)
