@@ -89,10 +89,9 @@ def kept_in(flow: Flow, names: Iterable[Value]) -> list[Op]:
 def _before(flow: Flow, value: Value) -> Iterator[Value]:
     op = flow.maker(value)
     if op is None:
-        region = flow.places.owner.get(value)
-        holder = None if region is None else flow.places.holder.get(id(region))
-        if region is not None and holder is not None and holder.name in _PASSED:
-            yield from given_as(holder, region, value)
+        entry = flow.entered(value)
+        if entry is not None and entry.op.name in _PASSED:
+            yield from given_as(*entry, value)
     elif op.name in _PASSED:
         for region in op.regions:
             yield from _out_of_shared(flow, op, region, value) if region.shared else made_inside(op, region, value)

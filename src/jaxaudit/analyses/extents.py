@@ -153,11 +153,10 @@ class _Look:
         return _extent(constant(low), constant(last - (last - low) % by.constant + 1), op)
 
     def _of_param(self, value: Value, ask: Ask) -> Extent | None:
-        region = self._flow.places.owner.get(value)
-        op = None if region is None else self._flow.places.holder.get(id(region))
-        loop = None if op is None else Loop.of(op)
-        if op is not None and op.name == "fori" and loop is not None and value is loop.counter:
-            return self._between(op.operands[0], op.operands[1], op) if len(op.operands) > 1 else None
+        loop = self._flow.loop_of(value)
+        if loop is not None and loop.op.name == "fori" and value is loop.counter:
+            first, end, *_ = (*loop.op.operands, None, None)
+            return None if first is None or end is None else self._between(first, end, loop.op)
         if loop is not None and any(value is one.param for one in loop.carried):
             return self._carried(loop, value, ask)
         sources = behind(self._flow, value, nothing)

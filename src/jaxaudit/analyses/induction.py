@@ -85,8 +85,8 @@ def _before(value: Value, flow: Flow) -> Value | None:
     op = flow.maker(value)
     if op is not None and not op.regions:
         return next(iter(op.operands), None) if op.name in KEEPING else None
-    region = flow.places.owner.get(value) if op is None else None
-    holder = op if region is None else flow.places.holder.get(id(region))
+    entry = flow.entered(value)
+    holder = op if entry is None else entry.op
     sources = behind(flow, value, nothing) if holder is not None and holder.name in _CALLS else ()
     return sources[0] if len(sources) == 1 else None
 

@@ -38,7 +38,7 @@ from typing import Generic, TypeVar
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.interfaces import Loop, given_to, leaves_as, made_inside, source_of
+from jaxaudit.ir.interfaces import Loop, given_to, leaves_as, made_inside, source_of, turn_before
 
 Node = TypeVar("Node", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -226,13 +226,9 @@ def _outside(flow: Flow, param: Value) -> Iterator[Value]:
 
 def _turn_before(flow: Flow, param: Value) -> Iterator[Value]:
     """Return what the turn before gave, where a parameter is carried by a loop."""
-    region = flow.places.owner.get(param)
-    op = None if region is None else flow.places.holder.get(id(region))
-    loop = None if op is None else Loop.of(op)
-    if loop is not None and region is not None:
-        for one, _, at in loop.carried_in(region):
-            if one is param:
-                yield from loop.body.results[at : at + 1]
+    entry = flow.entered(param)
+    if entry is not None:
+        yield from turn_before(*entry, param)
 
 
 # Questions
@@ -280,9 +276,7 @@ def _within(flow: Flow, value: Value) -> Iterator[Value]:
 def carried_on(flow: Flow, value: Value) -> Iterator[tuple[Value, Loop]]:
     """Return the loops that hand a value as it is to their next turn, each with what it is called there."""
     for one in walk((value,), lambda one: left(flow, one)):
-        region = flow.places.owner.get(one)
-        holder = None if region is None else flow.places.holder.get(id(region))
-        if holder is not None and (loop := Loop.of(holder)) is not None:
+        if (loop := flow.loop_of(one)) is not None:
             yield one, loop
 
 

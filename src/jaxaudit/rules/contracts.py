@@ -99,9 +99,8 @@ def _is_array(value: Value, facts: Facts) -> bool:
     maker = facts.flow.maker(value)
     if maker is not None:
         return maker.name in ARRAYS
-    region = facts.places.owner.get(value)
-    holder = None if region is None else facts.places.holder.get(id(region))
-    return holder is not None and holder.name in TRACING
+    entry = facts.flow.entered(value)
+    return entry is not None and entry.op.name in TRACING
 
 
 def _has_axes(op: Op, facts: Facts) -> bool:

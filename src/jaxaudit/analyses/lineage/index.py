@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import REMARKS, VOCABULARY
 from jaxaudit.spans import Span
 
@@ -17,6 +18,13 @@ _FEW = 16
 
 _OPAQUE = frozenset(("py.call_library", "array.numpy", "key.stream", "device.place"))
 """Ops that may have effects of their own."""
+
+
+class Entry(NamedTuple):
+    """An op, and the region of it that has some value for parameter."""
+
+    op: Op
+    region: Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +94,17 @@ class Flow:
     def holder(self, op: Op) -> Op | None:
         """Return the op whose region an op stands in; None at a root and in shared bodies."""
         return self.places.holder.get(id(self.places.region_of[op]))
+
+    def entered(self, param: Value) -> Entry | None:
+        """Return where a parameter comes in; None for other values, at a root and in shared bodies."""
+        region = self.places.owner.get(param)
+        op = None if region is None else self.places.holder.get(id(region))
+        return None if region is None or op is None else Entry(op, region)
+
+    def loop_of(self, param: Value) -> Loop | None:
+        """Return the loop whose body has a value for parameter."""
+        entry = self.entered(param)
+        return None if entry is None else Loop.of(entry.op)
 
     def around(self, op: Op, outer: Op) -> Iterator[Op]:
         """Return an op and those that hold it, innermost first, up to but without another one."""

@@ -114,10 +114,10 @@ def is_differentiated(flow: Flow, value: Value) -> bool:
     """Whether a value is, inside of calls, an argument that a derivative around it is taken with respect to."""
     param: Value | None = value
     while param is not None:
-        region = flow.places.owner.get(param)
-        op = None if region is None else flow.places.holder.get(id(region))
-        if region is None or op is None:
+        entry = flow.entered(param)
+        if entry is None:
             return False
+        op, region = entry
         if op.name == "grad" and op.differentiated and flow.position(region.params, param) in op.differentiated:
             return True
         param = outside_of_call(flow, param, {})

@@ -14,7 +14,7 @@ from jaxaudit.analyses.queries import made_of, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import QUANTIFIERS
-from jaxaudit.ir.interfaces import given_to
+from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 
@@ -144,11 +144,8 @@ def _leaves(arm: tuple[Value, ...], flow: Flow) -> tuple[Value, ...]:
 
 
 def _tree(param: Value, flow: Flow) -> Value | None:
-    region = flow.places.owner.get(param)
-    holder = None if region is None else flow.places.holder.get(id(region))
-    if region is None or holder is None or holder.name != "tree.map":
-        return None
-    return next((given for one, given in given_to(holder, region) if one is param), None)
+    entry = flow.entered(param)
+    return None if entry is None or entry.op.name != "tree.map" else next(given_as(*entry, param), None)
 
 
 def _spans(value: Value, size: Dim, shapes: Shapes) -> bool:

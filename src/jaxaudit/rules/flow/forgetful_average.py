@@ -13,7 +13,6 @@ from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import holders, last
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
@@ -169,10 +168,8 @@ def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
     end = last(_Exchange(value, blend.result, blend.op), around)
     if end.is_by_name:
         return end.op
-    region = flow.places.owner.get(end.value)
-    holder = None if region is None else flow.places.holder.get(id(region))
-    loop = None if holder is None else Loop.of(holder)
-    return holder if loop is not None and (end.value, end.result) in loop.successors else None
+    loop = flow.loop_of(end.value)
+    return loop.op if loop is not None and (end.value, end.result) in loop.successors else None
 
 
 def _finding(blend: Blend, flow: Flow) -> Obligation:

@@ -15,7 +15,6 @@ from jaxaudit.analyses.ranges.transfer.reduce import total_range
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, COUNTING, MODULAR, REMAINDERS
-from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
@@ -232,11 +231,9 @@ def _counter(op: Op, flow: Flow) -> tuple[Op | None, int]:
     """Return the loop that an op counts the turns of, and by how much."""
     by = next((one for one in _given(op) if isinstance(one, int)), 0)
     for value in op.operands if op.function == "add" else ():
-        region = flow.places.owner.get(value)
-        holder = None if region is None else flow.places.holder.get(id(region))
-        loop = None if holder is None else Loop.of(holder)
+        loop = flow.loop_of(value)
         if loop is not None and any(param is value and after in op.results for param, after in loop.successors):
-            return holder, int(by)
+            return loop.op, int(by)
     return None, 0
 
 

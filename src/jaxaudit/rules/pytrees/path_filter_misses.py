@@ -119,11 +119,11 @@ def _source(flow: Flow, value: Value, wanted: Part, context: Context) -> Op | No
     found = origin(flow, value, context)
     op = found.op
     if op is None:
-        region = flow.places.owner.get(found.value)
-        mapped = None if region is None else flow.places.holder.get(id(region))
-        count = mapped.paths if mapped is not None and mapped.name == "tree.map" else 0
-        given = region is not None and isinstance(count, int) and found.value in region.params[:count]
-        return mapped if given and wanted is Part.PATH else None
+        entry = flow.entered(found.value)
+        count = entry.op.paths if entry is not None and entry.op.name == "tree.map" else 0
+        if entry is None or not isinstance(count, int) or wanted is not Part.PATH:
+            return None
+        return entry.op if found.value in entry.region.params[:count] else None
     if op.qualified and op.qualified == _MAKERS.get(wanted):
         return op
     base = op.argument("base", "iterable")

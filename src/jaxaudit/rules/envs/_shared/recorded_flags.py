@@ -54,9 +54,7 @@ def _recorded(parts: Sequence[Product], sums: Sums, elements: dict[Value, Value]
 
 def _of_step(scan: Op, flag: Value, made: Origin, rewards: Sequence[Origin], flow: Flow) -> Iterator[Obligation]:
     """Judge whether a flag was made by the step that it is recorded with, as what is added is."""
-    region = flow.places.owner.get(made.value)
-    holder = None if region is None else flow.places.holder.get(id(region))
-    loop = None if holder is None else Loop.of(holder)
+    loop = flow.loop_of(made.value)
     if loop is None:
         if made.op is not None and made.stacked:
             yield proved(scan.span, f"{named(flag, 'the flag')} is made by the step that it is recorded with")

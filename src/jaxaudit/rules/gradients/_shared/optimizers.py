@@ -83,13 +83,12 @@ def _same(flow: Flow, value: Value) -> Value:
 
 def _outside(flow: Flow, value: Value) -> Iterator[Value]:
     """Return the leaves that a parameter of a function that is mapped over trees stands for; else the value itself."""
-    region = flow.places.owner.get(value)
-    holder = None if region is None else flow.places.holder.get(id(region))
-    border = None if holder is None or holder.name != "tree.map" else holder.border
-    if region is None or border is None or value not in region.params:
+    entry = flow.entered(value)
+    border = None if entry is None or entry.op.name != "tree.map" else entry.op.border
+    if entry is None or border is None:
         yield value
     else:
-        yield from (leaf for tree in border.trees[region.params.index(value) :][:1] for leaf in tree.values())
+        yield from (leaf for tree in border.trees[entry.region.params.index(value) :][:1] for leaf in tree.values())
 
 
 def raw(flow: Flow, call: Applied) -> Op | None:
@@ -155,11 +154,8 @@ def _elsewhere(flow: Flow, value: Value) -> Value | None:
     if op is not None:
         is_call = op.name in BODIES and op.name != "grad" and op.regions
         return next((one for _, one in inside_of(op, op.results.index(value))), None) if is_call else None
-    region = flow.places.owner.get(value)
-    holder = None if region is None else flow.places.holder.get(id(region))
-    if region is None or holder is None or holder.name not in BODIES:
-        return None
-    return next(given_as(holder, region, value), None)
+    entry = flow.entered(value)
+    return None if entry is None or entry.op.name not in BODIES else next(given_as(*entry, value), None)
 
 
 def own_results(op: Op) -> int:
