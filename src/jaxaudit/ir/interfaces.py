@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from jaxaudit.ir.functions import CUMULATIVE, FLIPS
+from jaxaudit.ir.functions import CUMULATIVE, FLIPS, NEGATIONS
 from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, MOVING
 from jaxaudit.ir.record import record
 from jaxaudit.ir.types import REST, Exit, Op, Region
@@ -350,6 +350,14 @@ def moved(op: Op | None, ops: frozenset[str] = MOVING) -> Value | None:
         return None
     given = next(iter(op.arguments.values()), None) if op.arguments else next(iter(op.operands), None)
     return given if isinstance(given, Value) else None
+
+
+def complement(op: Op | None) -> Value | None:
+    """Return the flag that an op gives the opposite of, as `~done` and `1 - done` do."""
+    if op is None or not op.operands:
+        return None
+    rest = op.function == "subtract" and op.arguments.get("x") in (1, 1.0)
+    return op.operands[-1] if op.name == "array.map" and (rest or op.function in NEGATIONS) else None
 
 
 def made_inside(op: Op, region: Region, result: Value) -> Iterator[Value]:

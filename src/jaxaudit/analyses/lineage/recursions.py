@@ -15,7 +15,7 @@ from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.queries import behind, depends, sources, through_ops, walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
-from jaxaudit.ir.interfaces import Branch, Loop, Recurrence, Turn
+from jaxaudit.ir.interfaces import Branch, Loop, Recurrence, Turn, complement
 from jaxaudit.ir.ops import LOOPS, PASSED_ON
 
 
@@ -248,10 +248,7 @@ def _written(value: Value, sums: Sums) -> object:
 
 def _is_mask(value: Value, region: Region, sums: Sums) -> bool:
     """Whether a value is `1 - done`, or comes from outside of the scan."""
-    op = sums.flow.maker(value)
-    if op is not None and op.function == "subtract" and sums.number(op.arguments.get("x")) == 1:
-        return True
-    return not depends(sums.flow, value, region.params)
+    return complement(sums.flow.maker(value)) is not None or not depends(sums.flow, value, region.params)
 
 
 def _unchanged(sums: Sums, results: tuple[Value, ...], param: Value, at: int) -> bool:

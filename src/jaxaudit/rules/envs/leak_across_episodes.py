@@ -8,8 +8,9 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import COMPARISONS, NEGATIONS
+from jaxaudit.ir import Program, Value
+from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.interfaces import complement
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.envs._shared.recorded_flags import recorded_flags
 
@@ -116,8 +117,7 @@ def advantages(rewards, dones, values, last_value):
 
 def _crossed(factors: Iterable[Value], masks: Iterable[Value], flow: Flow) -> bool:
     """Whether one factor is what a mask is the complement of: one where the mask is zero."""
-    opposites = (op for op in map(flow.maker, masks) if op is not None and (op.function in NEGATIONS or _is_rest(op)))
-    return not {value for op in opposites for value in op.operands}.isdisjoint(factors)
+    return not {complement(op) for op in map(flow.maker, masks)}.isdisjoint(factors)
 
 
 def _unmasked(one: Recursion, stop: Value) -> Obligation:
@@ -160,11 +160,5 @@ def _turned(one: Recursion, end: Value) -> Obligation:
 def _ends(value: Value, one: Recursion, flow: Flow, shapes: Shapes) -> bool:
     """Whether a factor of the next value is another one in each step, and not the next value itself."""
     op = flow.maker(value)
-    if op is not None and op.name == "array.map" and (op.function in COMPARISONS | NEGATIONS or _is_rest(op)):
-        return one.differs(value) or bool(shapes.of(value).dims)
-    return False
-
-
-def _is_rest(op: Op) -> bool:
-    """Whether an op is `1 - x`."""
-    return op.function == "subtract" and op.arguments.get("x") in (1, 1.0)
+    flags = complement(op) is not None or (op is not None and op.function in COMPARISONS)
+    return flags and (one.differs(value) or bool(shapes.of(value).dims))

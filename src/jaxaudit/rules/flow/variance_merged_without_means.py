@@ -12,6 +12,7 @@ from jaxaudit.analyses.lineage.products import Product, Sums, is_whole_sum
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES
+from jaxaudit.ir.interfaces import complement
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _MERGE = """
@@ -133,8 +134,8 @@ class _Reader:
     def forgets(self, parts: list[Product]) -> bool:
         """Whether the weights are those of a moving average: numbers, or `w` and `1 - w`."""
         numbers = any(abs(one.coefficient) != 1.0 for one in parts)
-        makers = [op for one in parts for value in one.factors if (op := self.flow.maker(value)) is not None]
-        return numbers or any(op.function == "subtract" and op.arguments.get("x") in (1, 1.0) for op in makers)
+        makers = (self.flow.maker(value) for one in parts for value in one.factors)
+        return numbers or any(complement(op) is not None for op in makers)
 
     def _moment(self, value: Value) -> _Moment | None:
         op = self.sums.maker(value)

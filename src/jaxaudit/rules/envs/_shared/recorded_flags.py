@@ -9,8 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import NEGATIONS
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Loop, complement
 from jaxaudit.rules.base import Obligation, Step, named, proved
 
 
@@ -37,13 +36,8 @@ def _judged(op: Op, context: Context, flow: Flow) -> Iterator[Obligation]:
 def _flags(part: Product, sums: Sums) -> Iterator[Value]:
     """Return what decides whether a part counts: `done` of `1 - done`, `~done` and `where(done, 0, x)`."""
     yield from part.masks
-    for op in map(sums.flow.maker, (*part.factors, *part.masks)):
-        if op is not None and op.operands and (op.function in NEGATIONS or _is_rest(op, sums)):
-            yield sums.source(op.operands[-1])
-
-
-def _is_rest(op: Op, sums: Sums) -> bool:
-    return op.function == "subtract" and sums.number(op.arguments.get("x")) == 1
+    turned = (complement(sums.flow.maker(one)) for one in (*part.factors, *part.masks))
+    yield from (sums.source(flag) for flag in turned if flag is not None)
 
 
 def _recorded(parts: Sequence[Product], sums: Sums, elements: dict[Value, Value], context: Context) -> list[Origin]:
