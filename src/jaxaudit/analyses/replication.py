@@ -39,8 +39,6 @@ from jaxaudit.ir.ops import MOVING
 from jaxaudit.ir.record import record
 
 _Axes = frozenset[str]
-_TURNS = 3
-"""After so many turns of a loop what it carries is unclear."""
 
 
 class How(Enum):
@@ -277,21 +275,17 @@ class Devices:
         return [self.of(value) for value in region.results]
 
     def _turns(self, loop: Loop, region: Region) -> list[Spread]:
-        """Go through the turns of a loop until what it carries stays what it is."""
+        """Go through the turns of a loop until what it carries stays what it is: each turn may only know less of it."""
         self.known.update((param, self.of(whole)) for param, whole in loop.elements)
         self.known.update((one.param, self.of(one.start)) for one in loop.carried)
-        first: list[Spread] = []
-        after: list[Spread] = []
-        for _ in range(_TURNS):
-            self._region(region)
-            first = first or [self.of(value) for value in region.results]
-            before = [self.of(param) for param, _ in loop.successors]
-            after = [_either(self.of(param), self.of(end)) for param, end in loop.successors]
-            self.known.update((param, one) for (param, _), one in zip(loop.successors, after, strict=True))
-            if before == after:
-                break
-        else:
-            self.known.update((param, one.unclear()) for (param, _), one in zip(loop.successors, after, strict=True))
+        self._region(region)
+        first = [self.of(value) for value in region.results]
+        while joined := {
+            param: either
+            for param, end in loop.successors
+            if (either := _either(self.of(param), self.of(end))) != self.of(param)
+        }:
+            self.known.update(joined)
             self._region(region)
         ends = zip(first, map(self.of, region.results), strict=True)
         # What differs after one turn differs after the others.

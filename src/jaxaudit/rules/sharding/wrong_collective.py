@@ -86,6 +86,12 @@ class WrongCollective(Rule):
             ),
             "summed twice",
         ),
+        Example(
+            _PROGRAM.format(
+                result='y = jax.nn.relu(hidden @ down)  #!\n    return x + jax.lax.psum(y, "model") + bias'
+            ),
+            "a function before the sum",
+        ),
         Example(_STATISTICS.format(spread="jnp.var(x, axis=0)", mark="  #!"), "around the mean of each"),
     )
 
