@@ -117,7 +117,7 @@ class FractionCutOff(Rule):
             for param, start, position in Loop(op).carried if op.regions else ():
                 results = Loop(op).body.results
                 if position < len(results) and is_integer(ranges.known.dtype(param)):
-                    yield from _judge(param, start, results[position], ranges, facts.flow)
+                    yield from _carried(param, start, results[position], ranges, facts.flow)
 
 
 def _is_fraction(value: object, ranges: Ranges, flow: Flow) -> bool | None:
@@ -133,41 +133,32 @@ def _is_fraction(value: object, ranges: Ranges, flow: Flow) -> bool | None:
 def _written(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     """Judge what is written into an array of integers: JAX cuts it off."""
     base, value = op.argument("base"), op.argument("value", "values")
-    integers = isinstance(base, Value) and is_integer(ranges.known.dtype(base)) and op.function in _WRITES
-    cut = _is_fraction(value, ranges, flow) if integers else None
-    if not isinstance(base, Value) or cut is None:
-        return
-    if not cut:
-        yield proved(op.span, f"what is written into {named(base, 'the array')} is whole")
-        return
-    made = origin(flow, base, {}).op
-    yield Obligation(
-        op.span,
-        message=f"{named(base, 'the array')} is of integers, and the fraction of what is written into it is cut off",
-        current=f"what is written is converted to `{ranges.known.dtype(base)}`",
-        expected="an array of floats",
-        steps=() if made is None or made.span == op.span else (Step(made.span, "the integers are made here"),),
-        suggestion="make the array of floats: `jnp.zeros(shape, jnp.float32)`",
-    )
+    if isinstance(base, Value) and is_integer(ranges.known.dtype(base)) and op.function in _WRITES:
+        yield from _verdict(op, base, base, _is_fraction(value, ranges, flow), "written into it", flow)
 
 
-def _judge(param: Value, start: Value, result: Value, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+def _carried(param: Value, start: Value, result: Value, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    """Judge what is converted to the integers that a loop carries."""
     found = origin(flow, result, {}, in_turn=True)
     op, given = (None, None) if found.op is None else _converted(found.op, found.value, flow)
-    cut = None if given is None or not depends(flow, given, (param,)) else _is_fraction(given, ranges, flow)
-    if op is None or given is None or cut is None:
-        return
+    if op is not None and given is not None and depends(flow, given, (param,)):
+        yield from _verdict(op, param, start, _is_fraction(given, ranges, flow), "handed to the next turn", flow)
+
+
+def _verdict(op: Op, held: Value, start: Value, cut: bool | None, deed: str, flow: Flow) -> Iterator[Obligation]:
+    name = named(held, "the array")
+    if cut is False:
+        yield proved(op.span, f"what is {deed} is whole, as {name} is")
     if not cut:
-        yield proved(op.span, f"what is converted to the dtype of {named(param, 'the carry')} is whole")
         return
     made = origin(flow, start, {}).op
     yield Obligation(
         op.span,
-        message=f"{named(param, 'the carry')} is of integers, and its fraction is cut off in each turn",
-        current=f"`{ranges.known.dtype(given)}` is converted to `{ranges.known.dtype(param)}`, the dtype of the start",
-        expected="what is computed in floating point is carried so",
-        steps=() if made is None else (Step(made.span, "the loop is started with these integers"),),
-        suggestion="start the loop with floats: `jnp.zeros(x.shape, jnp.float32)`",
+        message=f"{name} is of integers, and the fraction of what is {deed} is cut off",
+        current="what is computed in floating point is converted to the integers that there were at the start",
+        expected="what is computed in floating point is kept so",
+        steps=() if made is None or made.span == op.span else (Step(made.span, "the integers are made here"),),
+        suggestion="start with floats: `jnp.zeros(shape, jnp.float32)`",
     )
 
 
