@@ -24,7 +24,6 @@ class Intervals:
     name = "intervals"
     direction = Direction.FORWARD
     by_summary = False
-    must = False
     widen_after = WIDEN_AFTER
     taken = any_branch
     place = anywhere

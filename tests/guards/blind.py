@@ -38,7 +38,7 @@ class Blind:
 
     def __init__(self, domain: Domain[Any], sight: Sight) -> None:
         self.inner, self.sight = domain, sight
-        self.name, self.direction, self.must = domain.name, domain.direction, domain.must
+        self.name, self.direction = domain.name, domain.direction
         self.by_summary, self.widen_after = domain.by_summary, domain.widen_after
         self.join, self.widen, self.place = domain.join, domain.widen, domain.place
         self.twins: dict[Value, Value] = {}

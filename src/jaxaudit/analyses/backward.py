@@ -3,26 +3,23 @@
 A body that several calls share is solved for the facts of its results, once for equal ones; loops are solved until
 what their ends are given covers what their beginnings ask for. What is recorded for a value covers all contexts.
 
-Where facts need not hold on all paths they only grow: what an op says of its operands follows from the facts of its
-results, and covers what was known of them. So a later turn looks only at ops whose results have changed.
+Facts hold on some path, and only grow: what an op says of its operands follows from the facts of its results, and
+covers what was known of them. So a later turn looks only at ops whose results have changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import count
 from typing import Generic, TypeVar
 
 from jaxaudit import progress
 from jaxaudit.analyses.domain import MAX_CONTEXTS, Domain, grow
-from jaxaudit.ir import Exit, Op, Program, Region, Value
-from jaxaudit.ir.ops import BRANCHES, LOOPS
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.ops import LOOPS
 
 Fact = TypeVar("Fact")
-Change = dict[Value, Fact | None]
-"""What each value that was written had before; None where it had nothing."""
 
 
 @dataclass(slots=True)
@@ -37,10 +34,6 @@ class Backward(Generic[Fact]):
     memo: dict[tuple[int, tuple[Fact, ...], object], tuple[Fact, ...]] = field(default_factory=dict)
     contexts: dict[int, int] = field(default_factory=dict)
     """How often each shared region was solved."""
-    settled: set[Value] = field(default_factory=set)
-    """What must hold of these is known: they were made where the walk has been. Kept for `must` alone."""
-    changes: Change[Fact] | None = None
-    """What to put back, where a region is solved on trial. Kept for `must` alone."""
     moved: set[Value] | None = None
     """In a later turn of a loop: the values whose facts have changed since the turn before."""
     anew: bool = False
@@ -58,7 +51,7 @@ class Backward(Generic[Fact]):
     def write(self, values: Sequence[Value], facts: Sequence[Fact | None]) -> None:
         """Set the facts of values before an op; one that stands twice gets what covers both."""
         current, moved = self.current, self.moved
-        if self.changes is None and len(values) == len(facts) == 1:
+        if len(values) == len(facts) == 1:
             # By far the most frequent case.
             value, fact = values[0], facts[0]
             if fact is not None and (old := current.get(value)) is not fact:
@@ -70,9 +63,6 @@ class Backward(Generic[Fact]):
         for value, fact in zip(values, facts, strict=False):
             if fact is not None:
                 written[value] = self.domain.join(written[value], fact) if value in written else fact
-        if self.changes is not None:
-            for value in written:
-                self.changes.setdefault(value, current.get(value))
         if moved is not None:
             moved.update(value for value, fact in written.items() if current.get(value) != fact)
         current.update(written)
@@ -94,7 +84,7 @@ class Backward(Generic[Fact]):
         """Solve a region from its end."""
         self.write(region.results, results)
         table, read, write = self.domain.table, self.read, self.write
-        must, moved = self.domain.must, None if self.anew else self.moved
+        moved = None if self.anew else self.moved
         for op in reversed(region.ops):
             if op.regions:
                 if moved is None or not (moved.isdisjoint(op.results) and moved.isdisjoint(self.made_in(op))):
@@ -104,10 +94,6 @@ class Backward(Generic[Fact]):
                 continue
             elif op.operands and (transfer := table.get(op.name)) is not None:
                 write(op.operands, transfer(op, read))
-            if must:
-                self.settled.update(op.results)
-        if must:
-            self.settled.update(region.params)
 
     def made_by(self, region: Region) -> Sequence[Value]:
         """Return the values that a shared body and the regions inside it make, or are given."""
@@ -125,9 +111,6 @@ class Backward(Generic[Fact]):
 
     def enter(self, op: Op) -> None:
         """Solve the regions of an op."""
-        if op.name in BRANCHES and self.domain.must:
-            self.choose(op)
-            return
         for region in reversed(op.regions):
             if op.name in LOOPS:
                 self.repeat(op, region)
@@ -137,42 +120,6 @@ class Backward(Generic[Fact]):
                 self.once(region, tuple(self.domain.enter(op, region, self.read, 0)))
             else:
                 self.run(region, self.domain.enter(op, region, self.read, 0))
-
-    def choose(self, op: Op) -> None:
-        """Solve each branch from what holds after all of them, and cover what the branches begin with."""
-        ways = [self._way(op, region) for region in op.regions]
-        known = dict.fromkeys(value for way, _ in ways for value in way)
-        if any(leaves for _, leaves in ways):
-            # What follows the branches does not follow all of them.
-            known |= dict.fromkeys(value for value in self.current if value not in self.settled)
-        for value in known:
-            found = [way[value] for way, _ in ways if value in way]
-            if value not in self.settled:
-                others = (leaves for way, leaves in ways if value not in way)
-                found += [self.domain.unknown(value) if leaves else self.read(value) for leaves in others]
-            self.write((value,), (reduce(self.domain.join, found),))
-
-    def _way(self, op: Op, region: Region) -> tuple[dict[Value, Fact], bool]:
-        """Return what a branch makes of the facts after it, and whether control leaves at its end."""
-        outer, self.changes = self.changes, dict[Value, Fact | None]()
-        after, leaves = self.current, region.exit is not Exit.FALL
-        if leaves:
-            self.current = {}
-        self.run(region, self.domain.enter(op, region, self.read, 0))
-        way = {value: self.read(value) for value in self.changes}
-        self._undo(after)
-        self.changes = outer
-        return way, leaves
-
-    def _undo(self, after: dict[Value, Fact]) -> None:
-        """Put back what a region on trial has changed."""
-        if self.current is after:
-            for value, old in (self.changes or {}).items():
-                if old is None:
-                    self.current.pop(value, None)
-                else:
-                    self.current[value] = old
-        self.current = after
 
     def once(self, region: Region, results: tuple[Fact, ...]) -> None:
         """Solve a shared body for the facts of its results, or take what was found for equal ones."""
@@ -202,35 +149,18 @@ class Backward(Generic[Fact]):
     def repeat(self, op: Op, region: Region) -> None:
         """Solve a loop's body until what its end is given covers what its beginning asks for."""
         results = list(self.domain.enter(op, region, self.read, 0))
-        outer, moved, anew = self.changes, self.moved, self.anew
+        moved, anew = self.moved, self.anew
         # A fact may go from one carried value to the next, a turn each; widening makes it end.
         for turn in count(1):
-            if self.domain.must:
-                self.changes = {}
-            elif turn > 1:
+            if turn > 1:
                 self.moved, self.anew = set() if moved is None else moved, False
             self.run(region, results)
             again = self.domain.enter(op, region, self.read, turn)
             grown = [grow(self.domain, turn, old, new) for old, new in zip(results, again, strict=True)]
             if grown == results:
                 break
-            if self.domain.must:
-                self._undo(self.current)
             results = grown
         self.moved, self.anew = moved, anew
-        if self.domain.must:
-            self._keep(outer)
-
-    def _keep(self, outer: Change[Fact] | None) -> None:
-        """Let what a loop's body has changed stay; a fact that must hold has to hold without any turn too."""
-        changes, self.changes = self.changes or {}, outer
-        if outer is not None:
-            for value, old in changes.items():
-                outer.setdefault(value, old)
-        for value in changes.keys() - self.settled:
-            old = changes[value]
-            before = self.domain.unknown(value) if old is None else old
-            self.write((value,), (self.domain.join(self.read(value), before),))
 
 
 def solve_backward(program: Program, domain: Domain[Fact]) -> dict[Value, Fact]:

@@ -53,8 +53,6 @@ class Domain(Protocol[Fact]):
     name: str
     direction: Direction
     by_summary: bool
-    must: bool
-    """Whether a fact holds on all paths rather than on some: backward, the paths after a branch are kept apart."""
     widen_after: int
     """The turn of a loop from which on facts are widened; most domains say `WIDEN_AFTER`."""
 

@@ -98,7 +98,6 @@ class UsesDomain:
     name = "uses"
     direction = Direction.BACKWARD
     by_summary = False
-    must = False
     widen_after = WIDEN_AFTER
     taken = any_branch
     place = anywhere

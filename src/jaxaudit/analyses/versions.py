@@ -168,7 +168,6 @@ class VersionsDomain:
     name = "versions"
     direction = Direction.FORWARD
     by_summary = True
-    must = True
     widen_after = WIDEN_AFTER
     taken = any_branch
     place = anywhere

@@ -25,7 +25,6 @@ class KeysDomain:
     name = "keys"
     direction = Direction.FORWARD
     by_summary = True
-    must = False
     widen_after = WIDEN_AFTER
     taken = any_branch
     place = anywhere

@@ -72,7 +72,6 @@ class RangesDomain:
     name = "ranges"
     direction = Direction.FORWARD
     by_summary = False
-    must = False
     taken = any_branch
     place = anywhere
     at_once = not_at_once

@@ -40,7 +40,6 @@ class ShapesDomain:
     name = "shapes"
     direction = Direction.FORWARD
     by_summary = False
-    must = False
     widen_after = WIDEN_AFTER
     place = anywhere
 

@@ -101,7 +101,6 @@ class TracingDomain:
     name = "tracing"
     direction = Direction.FORWARD
     by_summary = False
-    must = False
     widen_after = WIDEN_AFTER
 
     def __init__(self, facts: Facts) -> None:
