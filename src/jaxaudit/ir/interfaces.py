@@ -245,11 +245,6 @@ class Call:
         """The body of the function."""
         return self.op.regions[0]
 
-    @property
-    def bound(self) -> list[tuple[Value, Value]]:
-        """Each parameter with the operand that it stands for in this call."""
-        return list(zip(self.body.params, self.op.operands, strict=False))
-
     def inside(self, position: int) -> Value | None:
         """Return the value of the body that a result is; None where the op makes results of its own."""
         results = self.body.results
