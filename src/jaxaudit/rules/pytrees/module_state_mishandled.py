@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import playing, takes_function
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.pytrees._shared.evaluations import Evaluation, in_training_mode
@@ -205,7 +206,7 @@ def _judge(op: Op, flow: Flow, lost: Lost | None) -> Iterator[Obligation]:
             yield from (_unfiltered(op, node) for node in found)
     elif border is not None:
         for name, tree in crossing(op):
-            yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
+            yield from (_crossing(op, name, node, flow) for node in nodes(tree) if _is_module(node))
     elif op.name == "py.unread" and not is_unwanted(op.label):
         state = _updated_state(op, flow)
         if state is not None:
@@ -255,10 +256,20 @@ def _function(node: Tree) -> str:
     return f"its field `{field}`" if field else "its activation" if takes_function(node.name) else ""
 
 
-def _crossing(op: Op, name: str, node: Tree) -> Obligation:
+def _is_told(node: Tree, flow: Flow) -> bool:
+    """Whether it is known of all leaves of a module that they are no functions."""
+    if node.children:
+        return all(_is_told(child, flow) for child in node.children)
+    plain = node.kind in ("number", "none", "text") or node.name.startswith("equinox.nn.")
+    return plain or (node.value is not None and is_array(flow, node.value, {}))
+
+
+def _crossing(op: Op, name: str, node: Tree, flow: Flow) -> Obligation:
     held = _function(node)
+    if not held and _is_told(node, flow):
+        return proved(op.span, f"no leaf of {name} is a function")
     if not held:
-        return proved(op.span, f"no function is known among the leaves of {name}")
+        return unknown(op.span, f"whether a leaf of {name} is a function is not known")
     plain = op.spelling or op.name
     return Obligation(
         op.span,
