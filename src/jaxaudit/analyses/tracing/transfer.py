@@ -7,7 +7,7 @@ from functools import reduce
 
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.context import Context
-from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
+from jaxaudit.analyses.tracing.facts import CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.functions import (
     ASSERTIONS,
@@ -498,6 +498,3 @@ def _slides(index: Argument, read: Read[Trace]) -> bool:
             if ends[0].turn != ends[1].turn and all(end.kind is Kind.STATIC for end in ends):
                 return True
     return False
-
-
-__all__ = ["ARRAY", "TransferTable", "fact_of"]
