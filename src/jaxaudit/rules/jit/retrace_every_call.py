@@ -407,11 +407,9 @@ def is_longer(value: Value, found: set[Value], flow: Flow) -> bool:
         if made.value is not one:
             return (made.value,)
         op = made.op
-        keeps = op is not None and (op.name in _AS_LONG or (op.name == "py.item" and _adds_axes(op)))
-        return op.operands if op is not None and keeps else ()
+        if op is None:
+            return ()
+        adds_axes = op.name == "py.item" and leaves_nothing_out(op.arguments.get("index", 0))
+        return op.operands if adds_axes or op.name in _AS_LONG else ()
 
     return any(one in found for one in walk((value,), made_of))
-
-
-def _adds_axes(op: Op) -> bool:
-    return leaves_nothing_out(op.arguments.get("index", 0))

@@ -50,7 +50,7 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
         elif over <= 0:
             reason = f"{named(index, 'the index')} ends before {shown(extent.end)}, in an axis of size {shown(size)}"
             yield proved(op.span, reason)
-        elif _is_left_out(op, extent, facts, far=over > 1) or _is_guarded(op, extent, facts):
+        elif _is_left_out(op, extent, facts) or _is_guarded(op, extent, facts):
             yield unknown(op.span, "what is read beyond the end may be left out afterwards")
         elif extent.part:
             yield unknown(op.span, f"only some of the numbers up to {shown(extent.last)} are used as indices")
@@ -232,14 +232,14 @@ def _is_selected(axis: int, fact: ShapeFact, indices: list[tuple[Value, int]], f
     return any(one is not None and related(one.end.labels, names) for one in found)
 
 
-def _is_left_out(op: Op, extent: Extent, facts: Facts, *, far: bool) -> bool:
+def _is_left_out(op: Op, extent: Extent, facts: Facts) -> bool:
     """Whether what is read beyond the end may be left out afterwards; of what is drawn, only who knows it can do so."""
     flow = facts.flow
     if extent.source.name == "key.draw":
         made = walk(extent.source.results, lambda one: ahead(flow, one, through_ops("array.map", *KEEPING)))
         if not any(reader.function in COMPARISONS for one in made for reader in flow.readers.get(one, ())):
             return False
-    return is_masked(op, flow, far=far)
+    return is_masked(op, flow)
 
 
 def _may_not_happen(op: Op, extent: Extent, facts: Facts) -> bool:

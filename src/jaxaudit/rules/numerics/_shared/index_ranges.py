@@ -35,7 +35,7 @@ def judge_ranges(op: Op, facts: Facts) -> Iterator[Obligation]:
                 yield _beyond(op, index, size, known, None)
         elif size <= known.high < inf:
             counted = _placed_by(index, ranges, flow)
-            if counted is not None and not is_masked(op, flow, far=known.high > size):
+            if counted is not None and not is_masked(op, flow):
                 yield _beyond(op, index, size, known, counted)
 
 
@@ -117,8 +117,8 @@ def _placed_by(index: Value, ranges: Ranges, flow: Flow) -> Op | None:
     return maker if isinstance(given, Value) and ranges.of(given).high == inf else None
 
 
-def is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
-    """Whether something afterwards may leave out what was read beyond the end, by more than one place or not."""
+def is_masked(op: Op, flow: Flow) -> bool:
+    """Whether something afterwards may leave out what was read beyond the end."""
     if not op.results or op.name == "array.scatter":
         return False
 
@@ -132,7 +132,7 @@ def is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
     # Whoever gets it from elsewhere knows nothing of the index that it would have to mask.
     reached = walk(op.results[:1], lambda one: _made(one, flow, lambda reader: _hands_on(reader) or keeps(reader)))
     readers = (reader for value in reached for reader in flow.readers.get(value, ()))
-    return any(_masks(reader, far=far) for reader in readers if not keeps(reader))
+    return any(_masks(reader) for reader in readers if not keeps(reader))
 
 
 def _made(value: Value, flow: Flow, through: Callable[[Op], bool]) -> Iterator[Value]:
@@ -154,20 +154,13 @@ def _hands_on(op: Op) -> bool:
     return whole or op.name == "array.map" or op.name in KEEPING
 
 
-def _masks(reader: Op, *, far: bool) -> bool:
+def _masks(reader: Op) -> bool:
     if reader.name == "py.item" and leaves_nothing_out(reader.arguments.get("index")):
         return False
     if reader.name in (*SELECTED, "array.select", "array.scatter"):
-        return not (far and reader.name == "py.item" and _drops_one(reader.arguments.get("index")))
+        return True
     weighs = reader.function == "multiply" and len(reader.operands) > 1
     return reader.name == "array.map" and (weighs or reader.function in CONJUNCTIONS)
-
-
-def _drops_one(index: Argument) -> bool:
-    """Whether an index such as `[:, 1:]` or `[:, :-1]` leaves out one place at most along each axis."""
-    parts = index_parts(index)
-    ends = [part.get(end) for part in parts if isinstance(part, Mapping) for end in ("start", "stop", "step")]
-    return all(isinstance(part, Mapping) for part in parts) and all(one in (None, 1, -1) for one in ends)
 
 
 def _beyond(op: Op, index: Value, size: int, known: Range, counted: Op | None) -> Obligation:
