@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import reduce
-from itertools import chain
+from itertools import chain, zip_longest
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.facts import Facts
@@ -176,12 +176,28 @@ class VersionsDomain:
     def __init__(self, facts: Facts) -> None:
         self._flow = facts.flow
         own = {"tree.leaf": _leaf, "array.map": self._map, "py.item": _part, "py.unpack": self._unpacked}
-        self._table: Mapping[str, Transfer[Version]] = {**dict.fromkeys(VOCABULARY, _made), **own}
+        self._called = dict(self._by_calls(facts.program))
+        table: Mapping[str, Transfer[Version]] = {**dict.fromkeys(VOCABULARY, _made), **own}
+        self._table = {name: self._filled(transfer) for name, transfer in table.items()}
 
     @property
     def table(self) -> Mapping[str, Transfer[Version]]:
         """The transfer functions by op name."""
         return self._table
+
+    def _filled(self, transfer: Transfer[Version]) -> Transfer[Version]:
+        """Let calls say what a value is the successor of where the op that makes it does not."""
+
+        def run(op: Op, read: Read[Version]) -> Sequence[Version]:
+            return self._with_calls(op, transfer(op, read))
+
+        return run
+
+    def _with_calls(self, op: Op, made: Sequence[Version]) -> Sequence[Version]:
+        if self._called.keys().isdisjoint(op.results):
+            return made
+        pairs = zip_longest(op.results, made, fillvalue=NOTHING)
+        return [self._called.get(value, NOTHING) if fact == NOTHING else fact for value, fact in pairs]
 
     def unknown(self, value: Value) -> Version:
         """Note that a value is no successor of any other, as far as can be told."""
@@ -203,6 +219,9 @@ class VersionsDomain:
 
     def leave(self, op: Op, read: Read[Version]) -> Sequence[Version]:
         """Return what the results of a call, loop, map or branch are the successors of."""
+        return self._with_calls(op, self._left(op, read))
+
+    def _left(self, op: Op, read: Read[Version]) -> Sequence[Version]:
         if op.name == "tree.map":
             return _of_trees(op, self._blended(op))
         if not op.results:
@@ -244,22 +263,29 @@ class VersionsDomain:
         outside = dict(given_to(op, region))
         visible = self._outside(region, outside)
         renewed = {made: given for given, made in op.renewed or ()}
-        for at, result in enumerate(region.results[: len(op.results)]):
+        for result in region.results[: len(op.results)]:
             inner = read(result)
             if result in outside:
                 # The same value under another name.
                 facts.append(NOTHING)
             elif inner != NOTHING:
                 facts.append(inner.seen_by(visible))
-            elif at in renewed:
-                facts.append(_version(frozenset((op.operands[renewed[at]],)), Ground.STRUCTURE))
+            elif result in renewed:
+                facts.append(_version(frozenset((outside[renewed[result]],)), Ground.STRUCTURE))
             else:
-                facts.append(self._in_variable(result, outside))
+                same = self._in_variable(result, [(param.name, param) for param in outside])
+                facts.append(same.seen_by(visible))
         return facts
 
-    def _in_variable(self, result: Value, outside: Mapping[Value, Value]) -> Version:
+    def _by_calls(self, program: Program) -> Iterator[tuple[Value, Version]]:
+        """Return what calls that are read in place give for what they are given, where nothing else says so."""
+        for op in program.named("py.call"):
+            yield from ((made, self._in_variable(made, op.passed or ())) for made in op.gives or ())
+            yield from ((new, _version(frozenset((old,)), Ground.STRUCTURE)) for old, new in op.renewed or ())
+
+    def _in_variable(self, result: Value, given: Iterable[tuple[str, Value]]) -> Version:
         """Take what a function computes from a parameter, and binds to the variable it came in, for its successor."""
-        same = [param for param in outside if param.name and param.name == result.name]
+        same = [value for name, value in given if name and name == result.name and value is not result]
         made = self._flow.maker(result)
         # A gradient is called after what it was taken of, and a part of something, or what is drawn from it, is no
         # newer one.
@@ -268,7 +294,7 @@ class VersionsDomain:
             and (made is None or made.name not in DERIVATIVES | SELECTED | {"key.draw"})
             and depends(self._flow, result, same)
         ):
-            return Version(frozenset((outside[same[0]],)), Ground.VARIABLE)
+            return Version(frozenset(same), Ground.VARIABLE)
         return NOTHING
 
     def _unpacked(self, op: Op, read: Read[Version]) -> Sequence[Version]:

@@ -181,7 +181,11 @@ class Attributes:
     made_at = _span("made")
     renews = _flag("renews")
     renewed = _items("renewed")
-    """Of a call: the positions of a parameter and a result that are one field of a record that it takes and gives."""
+    """Of a call: each field of a record that it takes, with that of the record that it gives, as its body has them."""
+    passed = _items("passed")
+    """Of a call whose body is read in place: each leaf that it is given, after the name of its parameter."""
+    gives = _items("gives")
+    """Of a call whose body is read in place: the leaves that it gives back."""
     made_of = _table("made_of")
     """The leaves of what a noted value was made from, by name."""
     alike = _items("alike")

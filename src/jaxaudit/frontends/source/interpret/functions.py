@@ -1,9 +1,9 @@
-"""Functions of the audited code: defining them, entering them, and sharing one body among calls that look alike."""
+"""Functions of the audited code: defining them, and reading their bodies where they are called."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import is_abstract
@@ -11,14 +11,7 @@ from jaxaudit.frontends.source.interpret import decorators
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.budget import MAX_DEPTH
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.interpret.regions import (
-    Parametrised,
-    is_closed,
-    leaves_in_order,
-    parametrise,
-    renewed,
-    with_leaves,
-)
+from jaxaudit.frontends.source.interpret.regions import Parametrised, leaves_in_order, records, succeeded
 from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by
@@ -29,15 +22,10 @@ from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, Sequence, sized
-from jaxaudit.frontends.source.values.signatures import SharedBody, closed, signature
 from jaxaudit.frontends.source.values.structure import leaves
-from jaxaudit.ir import Exit, Region
+from jaxaudit.ir import Exit, Value
 from jaxaudit.spans import Span, span_of
-
-_MOST_BODIES = 6
-"""How many differently shaped calls of one function get a body of their own."""
 
 
 def define(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Exit:
@@ -92,8 +80,22 @@ def call_function(it: Interpreter, function: FunctionValue, given: Arguments, sp
         made = it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result
         returns = None if isinstance(function.node, ast.Lambda) else function.node.returns
         return annotated_value(it, returns, made, function.module)
-    shared = _shared_call(it, function, given, span)
-    return _inlined_call(it, function, given, span)[0] if shared is None else shared
+    return _read_in_place(it, function, given, span)
+
+
+def _read_in_place(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Abstract:
+    """Read the body of a function where it is called: what it is given and gives back are the very same values."""
+    passed = _passed(it, function, given)
+    before = records(it, given.all())
+    with it.builder.nested("function", function.name, function_span(function), ()) as region:
+        made = enter(it, function, given)
+    it.builder.close(region, ())
+    attrs = _attrs(function)
+    attrs["passed"], attrs["gives"] = passed, tuple(dict.fromkeys(leaves_in_order(it, made, copy=False)))
+    if renewed := succeeded(before, records(it, (made,))):
+        attrs["renewed"] = renewed
+    it.emit("py.call", span, attrs=attrs, results=0, regions=(region,))
+    return made
 
 
 def unfollowable(it: Interpreter, function: FunctionValue) -> str:
@@ -107,31 +109,21 @@ def unfollowable(it: Interpreter, function: FunctionValue) -> str:
     return it.budget.refusal(function.node, it.builder.emitted)
 
 
-def _inlined_call(
-    it: Interpreter,
-    function: FunctionValue,
-    given: Arguments,
-    span: Span,
-    shareable: Callable[[Abstract, Region], bool] = lambda result, region: False,
-) -> tuple[Abstract, SharedBody | None]:
-    """Interpret the body for this call, and keep it for others if `shareable` says so."""
-    inputs = parametrise(it, given.all())
-    with it.builder.nested("function", function.name, function_span(function), inputs.params) as region:
-        inner = enter(it, function, replaced(given, inputs))
-    keep = shareable(inner, region)
-    out = leaves_in_order(it, inner, copy=keep)
-    it.builder.close(region, out)
-    region.shared = keep
-    attrs = _attrs(function, renewed(it, inputs, inner, out))
-    op = it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=len(out), regions=(region,))
-    return with_leaves(it, inner, op.results, copy=keep), SharedBody(region, inner, attrs) if keep else None
+def _passed(it: Interpreter, function: FunctionValue, given: Arguments) -> tuple[tuple[str, Value], ...]:
+    """Return the leaves that a call is given, each once, after the name of the parameter that it is in."""
+    params = function.node.args
+    names = [one.arg for one in (*params.posonlyargs, *params.args)][: len(given.positional)]
+    names += [""] * (len(given.positional) - len(names)) + [*given.keywords, "", ""]
+    passed: dict[Value, str] = {}
+    for name, value in zip(names, given.all(), strict=False):
+        for leaf in leaves_in_order(it, value, copy=False):
+            passed.setdefault(leaf, name)
+    return tuple((name, leaf) for leaf, name in passed.items())
 
 
-def _attrs(function: FunctionValue, fields: tuple[tuple[int, int], ...]) -> dict[str, object]:
+def _attrs(function: FunctionValue) -> dict[str, object]:
     marks = {"cached": "cached", "generator": "yields"}
-    attrs: dict[str, object] = {"function": function.name}
-    attrs |= {"renewed": fields} if fields else {}
-    return attrs | {mark: True for kind, mark in marks.items() if kind == function.kind}
+    return {"function": function.name, **{mark: True for kind, mark in marks.items() if kind == function.kind}}
 
 
 def replaced(given: Arguments, inputs: Parametrised) -> Arguments:
@@ -143,75 +135,6 @@ def replaced(given: Arguments, inputs: Parametrised) -> Arguments:
     star = rest.pop(0) if given.star is not None else None
     stars = rest.pop(0) if given.stars is not None else None
     return Arguments(positional, keywords, star, stars, after=given.after)
-
-
-def _shared_call(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Abstract | None:
-    """Use or make a body that other calls can use too; None when this call does not allow it."""
-    cache, node = it.bodies, function.node
-    if node in cache.unshareable or given.star is not None or given.stars is not None or not closed(function):
-        return None
-    key = _signature(it, given)
-    if key is None:
-        return None
-    body = cache.bodies.get((node, key))
-    if body is None:
-        if cache.counts.get(node, 0) >= _MOST_BODIES:
-            return None
-        return _first_call(it, function, given, span, key)
-    inputs = parametrise(it, given.all())
-    count = len(body.region.results)
-    op = it.emit("py.call", span, attrs=body.attrs, operands=inputs.operands, results=count, regions=(body.region,))
-    return with_leaves(it, body.result, op.results, copy=True)
-
-
-def _first_call(it: Interpreter, function: FunctionValue, given: Arguments, span: Span, key: Hashable) -> Abstract:
-    cache, node = it.bodies, function.node
-    newest = it.heap.newest
-    outer_loaded = it.loaded
-    it.loaded = {}
-    it.heap.begin()
-
-    def shareable(result: Abstract, region: Region) -> bool:
-        return not it.heap.changes() and _self_contained(it, result, newest) and is_closed(region)
-
-    result, body = _inlined_call(it, function, given, span, shareable)
-    it.heap.keep()
-    it.loaded = outer_loaded
-    if body is None:
-        cache.unshareable.add(node)
-    else:
-        cache.bodies[node, key] = body
-        cache.counts[node] = cache.counts.get(node, 0) + 1
-    return result
-
-
-def _self_contained(it: Interpreter, result: Abstract, mark: int) -> bool:
-    """Whether a result holds nothing but leaves, constants and containers made by the call itself."""
-
-    def own(ref: Ref) -> bool:
-        if ref.id <= mark:
-            return False
-        box = it.heap[ref]
-        if isinstance(box, ListBox):
-            return all(signature(item, own) is not None for item in box.items)
-        if isinstance(box, DictBox) and box.rest is None:
-            return all(signature(item, own) is not None for item in box.entries.values())
-        return False
-
-    return signature(result, own) is not None
-
-
-def _signature(it: Interpreter, given: Arguments) -> Hashable | None:
-    # Two arguments that are one value give the body one parameter, so that counts too.
-    passed = [leaf for value in given.all() for leaf in leaves_in_order(it, value, copy=False)]
-    # What compiled code reads is written down, so its bodies are not those of plain code.
-    parts: list[Hashable] = [tuple(passed.index(leaf) for leaf in passed), bool(it.compiled)]
-    for name, value in [*(("", value) for value in given.positional), *given.keywords.items()]:
-        part = signature(value)
-        if part is None:
-            return None
-        parts.append((name, part))
-    return tuple(parts)
 
 
 def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstract:
@@ -268,8 +191,7 @@ def _annotated(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abs
 
 def _named(bound: Mapping[str, Abstract]) -> Mapping[str, Abstract]:
     for name, value in bound.items():
-        if isinstance(value, Leaf):
-            # A parameter's value is this frame's own, so it may carry the parameter's name.
+        if isinstance(value, Leaf) and not value.value.name:
             value.value.name = name
     return bound
 

@@ -20,7 +20,6 @@ from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, Fu
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import Heap
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
-from jaxaudit.frontends.source.values.signatures import BodyCache
 from jaxaudit.ir import Argument, ArrayType, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.ir.fits import CallFit
@@ -79,7 +78,6 @@ class Interpreter:
         """The calls whose rules were interpreted."""
         self.active: list[FunctionNode] = []
         """Functions being interpreted now, outermost first."""
-        self.bodies = BodyCache()
         self.rebuilding: set[int] = set()
         """Objects being copied now."""
         self.loaded: dict[tuple[Value, str], Leaf] = {}

@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.values.callables import Attribute, ClassValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild, same
-from jaxaudit.ir import Region, Value
+from jaxaudit.ir import Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import NOWHERE, Span
 
@@ -35,31 +35,31 @@ class Parametrised:
     """Which operands are inside objects of classes, whose fields need not all be traced."""
 
 
-def renewed(it: Interpreter, given: Parametrised, result: Abstract, out: Seq[Value]) -> tuple[tuple[int, int], ...]:
-    """Return the positions of a parameter and a result that are one field of a record which a function takes and gives.
+Fields = Mapping[ClassValue, list[Mapping[str, Abstract]]]
+"""The records among some values, by their class."""
+
+
+def renewed(it: Interpreter, given: Parametrised, result: Abstract, out: Seq[Value]) -> tuple[tuple[Value, Value], ...]:
+    """Return the parameters and results of a region that are one field of a record which a function takes and gives."""
+    pairs = succeeded(records(it, given.values), records(it, (result,)))
+    return tuple((old, new) for old, new in pairs if old in given.params and new in out)
+
+
+def succeeded(before: Fields, after: Fields) -> tuple[tuple[Value, Value], ...]:
+    """Return each field of a record that is given with what the record that is made has in its place.
 
     A class says what a record is for: where a function is given one of it and gives one, that is the next one.
     """
-    after = _records(it, (result,))
-    before = _records(it, given.values) if after else {}
-    fields = [
-        (old, new)
+    return tuple(
+        (old.value, new.value)
         for cls, (made, *others) in after.items()
         if not others and len(taken := before.get(cls, [])) == 1
         for name, old in taken[0].items()
-        if isinstance(old, Leaf) and isinstance(new := made.get(name), Leaf)
-    ]
-    if not fields:
-        return ()
-    params, results = ({one: at for at, one in enumerate(values)} for values in (given.params, out))
-    return tuple(
-        (params[old.value], results[new.value])
-        for old, new in fields
-        if old.value in params and new.value in results and old.value is not new.value
+        if isinstance(old, Leaf) and isinstance(new := made.get(name), Leaf) and old.value is not new.value
     )
 
 
-def _records(it: Interpreter, values: Seq[Abstract]) -> dict[ClassValue, list[Mapping[str, Abstract]]]:
+def records(it: Interpreter, values: Seq[Abstract]) -> Fields:
     """Return the fields of every record among some values and inside of them, by class."""
     found: dict[ClassValue, list[Mapping[str, Abstract]]] = {}
     pending, seen = list(values), set[int]()
@@ -312,23 +312,3 @@ def _aligned_object(it: Interpreter, box: ObjectBox, value: Abstract, span: Span
     found = _each(it, list(wanted.values()), parts, span)
     # The order of `rebuild`: attributes first, then the object as a whole.
     return [*found, *([] if box.value is None or whole is None else [whole.value])]
-
-
-def is_closed(region: Region) -> bool:
-    """Whether a region sees nothing but its own parameters (shared regions inside it are closed already)."""
-    made = set(region.params)
-    return _sees_only(region, made)
-
-
-def _sees_only(region: Region, made: set[Value]) -> bool:
-    for op in region.ops:
-        if not made.issuperset(op.operands):
-            return False
-        for inner in op.regions:
-            if inner.shared:
-                continue
-            made.update(inner.params)
-            if not (_sees_only(inner, made) and made.issuperset(inner.results)):
-                return False
-        made.update(op.results)
-    return True
