@@ -89,7 +89,8 @@ class Backward(Generic[Fact]):
             if op.regions:
                 if moved is None or not (moved.isdisjoint(op.results) and moved.isdisjoint(self.made_in(op))):
                     self.enter(op)
-                    write(op.operands, self.domain.leave(op, read))
+                    if not op.in_place:
+                        write(op.operands, self.domain.leave(op, read))
             elif moved is not None and moved.isdisjoint(op.results):
                 continue
             elif op.operands and (transfer := table.get(op.name)) is not None:
@@ -119,7 +120,7 @@ class Backward(Generic[Fact]):
                 self.forget(region.results)
                 self.once(region, tuple(self.domain.enter(op, region, self.read, 0)))
             else:
-                self.run(region, self.domain.enter(op, region, self.read, 0))
+                self.run(region, () if op.in_place else self.domain.enter(op, region, self.read, 0))
 
     def once(self, region: Region, results: tuple[Fact, ...]) -> None:
         """Solve a shared body for the facts of its results, or take what was found for equal ones."""

@@ -280,7 +280,8 @@ class VersionsDomain:
     def _by_calls(self, program: Program) -> Iterator[tuple[Value, Version]]:
         """Return what calls that are read in place give for what they are given, where nothing else says so."""
         for op in program.named("py.call"):
-            yield from ((made, self._in_variable(made, op.passed or ())) for made in op.gives or ())
+            given = list(zip(op.passed or (), op.operands, strict=False))
+            yield from ((made, self._in_variable(made, given)) for made in op.results if given)
             yield from ((new, _version(frozenset((old,)), Ground.STRUCTURE)) for old, new in op.renewed or ())
 
     def _in_variable(self, result: Value, given: Iterable[tuple[str, Value]]) -> Version:

@@ -182,10 +182,10 @@ class Attributes:
     renews = _flag("renews")
     renewed = _items("renewed")
     """Of a call: each field of a record that it takes, with that of the record that it gives, as its body has them."""
+    in_place = _flag("in_place")
+    """Of a call whose body stands where it is called: operands and results are the values that the body itself has."""
     passed = _items("passed")
-    """Of a call whose body is read in place: each leaf that it is given, after the name of its parameter."""
-    gives = _items("gives")
-    """Of a call whose body is read in place: the leaves that it gives back."""
+    """Of such a call: the name of the parameter that each operand is in."""
     made_of = _table("made_of")
     """The leaves of what a noted value was made from, by name."""
     alike = _items("alike")

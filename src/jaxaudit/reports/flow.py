@@ -296,7 +296,7 @@ def _passages(region: Region) -> tuple[dict[Value, Value], dict[Value, Value]]:
     outside: dict[Value, Value] = {}
     inside: dict[Value, Value] = {}
     for op in region.walk():
-        if op.regions and op.name in BODIES | MAPPED:
+        if op.regions and op.name in BODIES | MAPPED and not op.in_place:
             body = op.regions[0]
             if len(op.operands) == len(body.params):
                 outside.update(zip(body.params, op.operands, strict=True))

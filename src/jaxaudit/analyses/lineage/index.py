@@ -55,14 +55,18 @@ class Flow:
         readers: defaultdict[Value, list[Op]] = defaultdict(list)
         leaving: defaultdict[Value, list[Region]] = defaultdict(list)
         callers: defaultdict[int, list[Op]] = defaultdict(list)
+        within: set[int] = set()
         for op in program.walk():
+            if op.in_place:
+                within.update(map(id, op.regions))
+                continue
             for value in op.operands:
                 readers[value].append(op)
             for region in op.regions:
                 if places.holder.get(id(region)) is None:
                     callers[id(region)].append(op)
         # Each region once, however many calls share it: whoever asks what a value is outside goes to all of them.
-        for region in program.regions():
+        for region in (one for one in program.regions() if id(one) not in within):
             for value in dict.fromkeys(region.results):
                 leaving[value].append(region)
         return cls(program, places, dict(readers), dict(leaving), dict(callers))

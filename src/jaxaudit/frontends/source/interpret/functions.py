@@ -89,12 +89,12 @@ def _read_in_place(it: Interpreter, function: FunctionValue, given: Arguments, s
     before = records(it, given.all())
     with it.builder.nested("function", function.name, function_span(function), ()) as region:
         made = enter(it, function, given)
-    it.builder.close(region, ())
-    attrs = _attrs(function)
-    attrs["passed"], attrs["gives"] = passed, tuple(dict.fromkeys(leaves_in_order(it, made, copy=False)))
+    out = tuple(dict.fromkeys(leaves_in_order(it, made, copy=False)))
+    it.builder.close(region, out)
+    attrs = {**_attrs(function), "in_place": True, "passed": tuple(passed.values())}
     if renewed := succeeded(before, records(it, (made,))):
         attrs["renewed"] = renewed
-    it.emit("py.call", span, attrs=attrs, results=0, regions=(region,))
+    it.emit("py.call", span, attrs=attrs, operands=tuple(passed), results=out, regions=(region,))
     return made
 
 
@@ -109,8 +109,8 @@ def unfollowable(it: Interpreter, function: FunctionValue) -> str:
     return it.budget.refusal(function.node, it.builder.emitted)
 
 
-def _passed(it: Interpreter, function: FunctionValue, given: Arguments) -> tuple[tuple[str, Value], ...]:
-    """Return the leaves that a call is given, each once, after the name of the parameter that it is in."""
+def _passed(it: Interpreter, function: FunctionValue, given: Arguments) -> dict[Value, str]:
+    """Return the leaves that a call is given, with the names of the parameters that they are in."""
     params = function.node.args
     names = [one.arg for one in (*params.posonlyargs, *params.args)][: len(given.positional)]
     names += [""] * (len(given.positional) - len(names)) + [*given.keywords, "", ""]
@@ -118,7 +118,7 @@ def _passed(it: Interpreter, function: FunctionValue, given: Arguments) -> tuple
     for name, value in zip(names, given.all(), strict=False):
         for leaf in leaves_in_order(it, value, copy=False):
             passed.setdefault(leaf, name)
-    return tuple((name, leaf) for leaf, name in passed.items())
+    return passed
 
 
 def _attrs(function: FunctionValue) -> dict[str, object]:
