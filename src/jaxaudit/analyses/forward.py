@@ -122,8 +122,9 @@ class Forward(Generic[Fact]):
     def enter(self, op: Op) -> bool:
         """Solve an op with regions; False when control surely leaves the region that it stands in."""
         goes_on = self.solve(op)
+        made = self.domain.leave(op, self.read)
         if not op.in_place:
-            self.write(op.results, self.domain.leave(op, self.read))
+            self.write(op.results, made)
         (self.leaving.discard if goes_on else self.leaving.add)(id(op))
         return goes_on
 

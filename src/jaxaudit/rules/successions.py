@@ -95,26 +95,33 @@ def goes_on_from(
 
 
 def _lost(note: Op, facts: Facts) -> Lost | None:
-    flow, uses = facts.flow, facts.get(Uses)
+    flow = facts.flow
     copied = flow.made_at(note.made_at, note) if note.made_at is not None else None
     before = (
         frozenset(copied.values or ()) if copied is not None and copied.name == "py.replace" else frozenset[Value]()
     )
     # A copy has most of its leaves from the old one.
     values = [one for one in note.values or () if one not in before]
-    unread = [one for one in values if not uses.is_read(one)]
+    unread = [one for one in values if not _is_read(one, note, facts)]
     if copied is not None and before:
         return _found(note, copied, Version(before), flow) if len(unread) == len(values) else None
     versions = facts.get(Versions)
     known = [(one, version) for one in unread if (version := versions.held(one)) is not None]
     if not known:
         return _by_the_way(note, flow) if unread else None
-    ground, maker = min(version.ground for _, version in known), versions.maker(known[0][0])
+    ground, maker = min(version.ground for _, version in known), flow.through(versions.maker(known[0][0]), note)
     # What is in two results, a state and what is observed of it, is lost in neither where one is read.
-    beside = [one for one in maker.results if uses.is_read(one)] if known[0][0] in maker.results else []
+    beside = [one for one in maker.results if _is_read(one, note, facts)] if known[0][0] in maker.results else []
     kept = {value for one in beside for value in (versions.of(one) or NOTHING).old}
     old = frozenset(value for _, version in known for value in version.old) - kept
-    return _found(note, flow.through(maker, note), Version(old, ground), flow)
+    return _found(note, maker, Version(old, ground), flow)
+
+
+def _is_read(value: Value, note: Op, facts: Facts) -> bool:
+    """Whether a value is read where it is noted: what the call that gives it does with it inside is another matter."""
+    giver = facts.flow.giver(value, note)
+    is_inside = giver is not None and giver.in_place
+    return facts.flow.is_read_outside(value, giver) if is_inside else facts.get(Uses).is_read(value)
 
 
 def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:

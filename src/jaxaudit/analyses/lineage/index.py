@@ -84,6 +84,22 @@ class Flow:
         """Return the op that made a value; None for parameters."""
         return self.places.maker.get(value)
 
+    def giver(self, value: Value, beside: Op) -> Op | None:
+        """Return the op in the region of another one that gives a value: its maker, or the call that this stands in."""
+        maker = self.maker(value)
+        return None if maker is None else self.through(maker, beside)
+
+    def is_read_outside(self, value: Value, op: Op) -> bool:
+        """Whether anything but the body of an op reads a value or gives it away."""
+        homes = [self.places.region_of[one] for one in self.readers.get(value, ())]
+        homes += self.leaving.get(value, ())
+        return any(not any(self.places.within(home, region) for region in op.regions) for home in homes)
+
+    def params_of(self, region: Region) -> tuple[Value, ...]:
+        """Return what a region is given: its parameters, or the operands of the call that it is read in place for."""
+        holder = self.places.holder.get(id(region))
+        return holder.operands if holder is not None and holder.in_place else region.params
+
     def made_at(self, span: Span, beside: Op) -> Op | None:
         """Return the op that an expression became, where another op of the same region speaks of it."""
         region = self.places.region_of[beside]

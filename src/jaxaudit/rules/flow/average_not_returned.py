@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _MOMENTS = """def moments(mean, square, g):
@@ -55,8 +55,9 @@ class AverageNotReturned(Rule):
         versions, uses = facts.get(Versions), facts.get(Uses)
         for op in program.named("py.return"):
             region = facts.places.region_of[op]
-            moved = {one: old for one in region.results for old in _averages(one, region, versions)}
-            stays = [value for value in dict.fromkeys(region.results) if value in region.params]
+            given = facts.flow.params_of(region)
+            moved = {one: old for one in region.results for old in _averages(one, given, versions)}
+            stays = [value for value in dict.fromkeys(region.results) if value in given]
             for old in stays if set(moved.values()) - set(stays) else ():
                 newer = [one for one in versions.newer(old) if _is_average(one, versions) and one not in region.results]
                 if newer and uses.is_read(newer[0]):
@@ -65,10 +66,10 @@ class AverageNotReturned(Rule):
                 yield proved(op.span, "the running averages are given back as they were moved")
 
 
-def _averages(value: Value, region: Region, versions: Versions) -> Iterator[Value]:
+def _averages(value: Value, given: Sequence[Value], versions: Versions) -> Iterator[Value]:
     """Return the parameter that a value is a running average of."""
     found = versions.of(value) if _is_average(value, versions) else None
-    return (param for param in region.params if found is not None and param in found.old)
+    return (param for param in given if found is not None and param in found.old)
 
 
 def _is_average(value: Value, versions: Versions) -> bool:

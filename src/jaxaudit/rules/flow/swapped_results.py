@@ -110,8 +110,8 @@ def _judge(note: Op, facts: Facts) -> Obligation:
 
 def _call(note: Op, flow: Flow) -> Op | None:
     """Return the call of a function of the program, or of an unknown one, whose results are unpacked."""
-    makers = [made for leaves in note.values or () for leaf in leaves if (made := flow.maker(leaf)) is not None]
-    whole = (flow.maker(made.operands[0]) if made.name == "py.unpack" else made for made in makers)
+    makers = [made for leaves in note.values or () for leaf in leaves if (made := flow.giver(leaf, note)) is not None]
+    whole = (flow.giver(made.operands[0], note) if made.name == "py.unpack" else made for made in makers)
     return next((made for made in whole if made is not None and made.name in _CALLS), None)
 
 

@@ -86,7 +86,7 @@ def _judge(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     value, region = noted(note), flow.places.region_of[note]
     holder = flow.places.holder.get(id(region))
     loop = None if holder is None else Loop.of(holder)
-    made = None if value is None else flow.maker(value)
+    made = None if value is None else flow.giver(value, note)
     if value is None or made is None or loop is None:
         return
     if not any(flow.is_read(one) for one in made.results if one is not value):

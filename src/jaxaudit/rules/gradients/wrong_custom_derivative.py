@@ -330,7 +330,7 @@ class _Body:
     @classmethod
     def of(cls, op: Op) -> _Body:
         """Index what a rule computes."""
-        inner = list(op.regions[0].walk())
+        inner = [one for one in op.regions[0].walk() if not one.in_place]
         outside = (pair for one in inner for region in one.regions for pair in given_to(one, region))
         return cls(op, {value: one for one in inner for value in one.results}, dict(outside))
 
@@ -341,8 +341,6 @@ class _Body:
         maker = self.made_by.get(value)
         if maker is None or (maker.name == "array.create" and maker.function in FIXED):
             return ()
-        if maker.name == "py.call" and maker.regions and len(maker.results) == len(maker.regions[0].results):
-            return (maker.regions[0].results[maker.results.index(value)],)
         return (*maker.operands, *(result for region in maker.regions for result in region.results))
 
     def ignores_cotangent(self, value: Value) -> bool:
@@ -358,21 +356,15 @@ class _Body:
     def resolved(self, value: Value) -> Value:
         """Follow a value back through the calls of a rule."""
 
-        def same(one: Value) -> Value | None:
-            maker = self.made_by.get(one)
-            is_same = one in self.outside or (maker is not None and maker.name == "py.call")
-            return next(iter(self.behind(one)), None) if is_same else None
-
-        return last(value, same)
+        return last(value, self.outside.get)
 
     def hands_on(self, value: Value) -> bool:
         """Whether a gradient is what was saved, as it was, beside others that use the cotangent.
 
         Statistics of quantised training leave a function that way: the optimiser takes them as they are.
         """
-        calls = [one for one in self.op.regions[0].ops if one.name == "py.call" and value in one.results]
-        inner = self.behind(value)[0] if calls else None
-        if inner is None or inner not in self.outside or self.resolved(inner) not in self.made_by:
+        calls = [one for one in self.op.regions[0].ops if one.in_place and value in one.results]
+        if not calls or value not in calls[-1].operands or value not in self.made_by:
             return False
         # A saved argument of the function would be a derivative that lacks its cotangent.
         return any(not self.ignores_cotangent(one) for one in calls[-1].results if one is not value)

@@ -83,7 +83,7 @@ class ArrayAsDefault(Rule):
 
 def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
     value = op.arguments["value"]
-    maker = facts.flow.maker(value) if isinstance(value, Value) else None
+    maker = facts.flow.giver(value, op) if isinstance(value, Value) else None
     if maker is None or maker.name not in ARRAYS or maker.is_operator:
         yield unknown(op.span, f"what the default of `{op.field}` is, is not known")
         return

@@ -14,6 +14,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import depends, made_of, through_ops, walk
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import BODIES, PASSED_ON
 from jaxaudit.rules.base import Obligation, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
@@ -66,7 +67,7 @@ def _given(end: Op, flow: Flow) -> Iterator[_Given]:
     """Return the calls of one function whose results it gives, in a record or bare."""
     home = flow.places.region_of[end]
     for value in walk(end.operands, lambda one: _packed(one, flow)):
-        made = flow.maker(value)
+        made = flow.giver(value, end)
         here = made is not None and made.name in BODIES and bool(made.regions) and bool(made.regions[0].ops)
         if made is not None and here and flow.places.region_of[made] is home and len(end.operands) > 1:
             yield _Given(made, end)
@@ -87,7 +88,7 @@ def _renewed(one: _Given, flow: Flow) -> list[tuple[Value, Value]]:
     inner, given, pairs = _inputs(one.call, flow), _returned(one.end, flow), list[tuple[Value, Value]]()
     for op in home.ops:
         base = op.value("base") if op.name == "py.attr" else None
-        if base is None or base not in home.params or not op.results:
+        if base is None or base not in flow.params_of(home) or not op.results:
             continue
         old = op.results[0]
         new = [value for value in given if value.name == op.label and value is not old]
@@ -105,7 +106,7 @@ def _succeeded(one: _Given, versions: Versions, flow: Flow) -> Iterator[tuple[Va
     for new in given:
         version = versions.of(new)
         for old in version.in_order if version is not None and version.ground > Ground.VARIABLE else ():
-            if old in home.params and old not in given and (old in inner or new in inner):
+            if old in flow.params_of(home) and old not in given and (old in inner or new in inner):
                 yield old, new
 
 
@@ -127,7 +128,7 @@ def _gets_step(one: _Given, old: Value, new: Value, flow: Flow) -> bool:
 def _reads(call: Op, record: Value, label: str) -> bool:
     """Whether a call reads a field of a record that it is given."""
     region = call.regions[0]
-    params = [param for param, given in zip(region.params, call.operands, strict=False) if given is record]
+    params = [param for param, given in given_to(call, region) if given is record]
     return any(op.name == "py.attr" and op.label == label and op.value("base") in params for op in region.walk())
 
 
