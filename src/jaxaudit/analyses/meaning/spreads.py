@@ -13,13 +13,14 @@ from itertools import islice
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.elements import whole_of
-from jaxaudit.analyses.lineage.origins import Context, Part, contexts, origin, part_of
+from jaxaudit.analyses.lineage.origins import Context, contexts, origin, part_of
 from jaxaudit.analyses.lineage.products import Product, Products, Sums, is_whole_sum
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMAL_DRAWS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import COMPUTED, KEEPING
 from jaxaudit.libraries.meanings import SPREADS_TAKEN
+from jaxaudit.spans import Span
 
 _SMALL = 0.01
 """What is added to keep a divisor away from zero."""
@@ -29,7 +30,7 @@ _POWERS = {"sqrt": 0.5, "rsqrt": -0.5, "square": 2.0, "reciprocal": -1.0, "negat
 _MOST = 64
 """How many factors a part of a density has at most."""
 
-Home = Part
+Home = tuple[object, ...]
 """What a value is, wherever it is read: as it was made, and the calls of helpers that tell two of them apart."""
 
 
@@ -124,7 +125,20 @@ def _home(flow: Flow, power: Power, outside: Context) -> Home:
     entered = [op for region, op in power.context.items() if region not in outside]
     several = max((at for at, op in enumerate(entered) if len(op.results) > 1), default=-1)
     helpers = tuple(op for op in entered[several + 1 :] if not op.regions or op.regions[0].shared)
-    return (*part_of(flow, power.value, power.context), *helpers)
+    value, *names = part_of(flow, power.value, power.context)
+    return (*_written(flow, value), *names, *helpers)
+
+
+def _written(flow: Flow, value: Value) -> tuple[object, ...]:
+    """Return the place where a call that gives several values makes one of them: it is the same in every such call."""
+    home, helpers = flow.places.region_of_value(value), list[Span]()
+    for _, call in flow.places.up(home) if home is not None else ():
+        if call is None or not call.in_place:
+            break
+        if len(call.results) > 1:
+            return value.span, *helpers
+        helpers.append(call.span)
+    return (value,)
 
 
 def _given(op: Op) -> Iterator[tuple[Value, float, str]]:

@@ -355,7 +355,6 @@ class _Body:
 
     def resolved(self, value: Value) -> Value:
         """Follow a value back through the calls of a rule."""
-
         return last(value, self.outside.get)
 
     def hands_on(self, value: Value) -> bool:
