@@ -58,10 +58,11 @@ class Flow:
         within: set[int] = set()
         for op in program.walk():
             if op.in_place:
+                # What it takes is read in its body, and what it gives is made there.
                 within.update(map(id, op.regions))
-                continue
-            for value in op.operands:
-                readers[value].append(op)
+            elif op.name != "py.return" or not _is_in_place(op, places):
+                for value in op.operands:
+                    readers[value].append(op)
             for region in op.regions:
                 if places.holder.get(id(region)) is None:
                     callers[id(region)].append(op)
@@ -152,6 +153,12 @@ class Flow:
                 break
             current = fitting[0]
         return op
+
+
+def _is_in_place(end: Op, places: Places) -> bool:
+    """Whether the function that a `return` leaves is read in place: its caller has the very same value."""
+    holder = places.holder.get(id(places.function_of(end)))
+    return holder is not None and holder.in_place
 
 
 def is_pure(op: Op) -> bool:

@@ -60,6 +60,7 @@ class AverageNotReturned(Rule):
             stays = [value for value in dict.fromkeys(region.results) if value in given]
             for old in stays if set(moved.values()) - set(stays) else ():
                 newer = [one for one in versions.newer(old) if _is_average(one, versions) and one not in region.results]
+                newer = [one for one in newer if facts.places.region_of_value(one) is region]
                 if newer and uses.is_read(newer[0]):
                     yield _finding(op, old, versions.maker(newer[0]))
             if moved and not stays:
