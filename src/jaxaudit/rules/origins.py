@@ -50,9 +50,17 @@ def _history(value: Value, flow: Flow) -> Iterator[Step]:
             sources = () if given is None else (given,)
         if op is not None:
             yield from _made(op, value)
+            yield from _handed_over(op, value, flow)
         if len(sources) != 1:
             return
         value = sources[0]
+
+
+def _handed_over(op: Op, value: Value, flow: Flow) -> Iterator[Step]:
+    """Return the calls that give a value which was made in their bodies."""
+    while (call := flow.holder(op)) is not None and call.in_place and value in call.results:
+        yield Step(call.span, f"{named(value, 'an operand')} comes from here")
+        op = call
 
 
 def _made(op: Op, value: Value) -> Iterator[Step]:

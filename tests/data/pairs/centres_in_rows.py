@@ -23,7 +23,7 @@ def assign(points, centres):
 
 def inertia(points, centres):
     labels = assign(points, centres)
-    return jnp.sum((points - centres[labels]) ** 2)
+    return jnp.sum((points - centres[labels]) ** 2)  #~ return jnp.sum((points - centres[labels]) ** 2)  #! nested-vmap-order
 
 
 def main():

@@ -73,7 +73,8 @@ def not_used(one: Obligation, facts: Facts) -> str:
 def draws_nothing(one: Obligation, facts: Facts) -> str:
     """Read from what a network runs that has to be given a key: `net.apply(params, key, x)` of linear layers."""
     for op in (use.origin.spot for use in one.subject.uses if asks_for_key(use.origin.spot)):
-        runs = {run for run in map(facts.flow.maker, _run_by(op, facts)) if run is not None and run.regions}
+        given = (facts.flow.giver(value, op) for value in _run_by(op, facts))
+        runs = {run for run in given if run is not None and run.regions}
         inside = (inner for run in runs for region in run.regions for inner in region.walk())
         if runs and not any(inner.name in ("key.stream", "key.draw") for inner in inside):
             return f"nothing in sight that `{op.function}` runs asks for random numbers"
