@@ -89,8 +89,7 @@ class Backward(Generic[Fact]):
             if op.regions:
                 if moved is None or not (moved.isdisjoint(op.results) and moved.isdisjoint(self.made_in(op))):
                     self.enter(op)
-                    if not op.in_place:
-                        write(op.operands, self.domain.leave(op, read))
+                    write(op.operands, self.domain.leave(op, read))
             elif moved is not None and moved.isdisjoint(op.results):
                 continue
             elif op.operands and (transfer := table.get(op.name)) is not None:

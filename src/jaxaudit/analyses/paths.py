@@ -80,7 +80,7 @@ class Places:
         self.region_of[op] = region
         self.order[op] = len(self.order)
         home, visible = self._home, self._visible
-        for value in () if op.in_place else op.operands:
+        for value in op.operands:
             made_in = home.get(value)
             if made_in is not None and id(self._scope[id(made_in)]) not in visible:
                 self.escaped.setdefault(value, set()).add(region)

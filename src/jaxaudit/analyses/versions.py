@@ -116,7 +116,7 @@ class Versions:
     """The solved versions of all values."""
 
     def __init__(self, facts: Mapping[Value, Version], flow: Flow) -> None:
-        self._known = {value: fact for value, fact in facts.items() if fact.old}
+        self._known = {value: _seen_by_callers(value, fact, flow) for value, fact in facts.items() if fact.old}
         self._parted = {value: fact for value, fact in facts.items() if fact.parts}
         self._flow = flow
         self._newer: dict[Value, list[Value]] = defaultdict(list)
@@ -160,6 +160,16 @@ class Versions:
     def _whole(self, value: Value) -> Value | None:
         op = self._flow.maker(value)
         return op.value("base", "tree") if op is not None and op.name in (*_PARTS, "tree.leaf") else None
+
+
+def _seen_by_callers(value: Value, version: Version, flow: Flow) -> Version:
+    """Add what a value succeeds in the calls that give it: there a parameter is what the call was given for it."""
+    maker, old = flow.maker(value), version.old
+    while maker is not None and (call := flow.holder(maker)) is not None and call.in_place and value in call.results:
+        outside = dict(given_to(call, call.regions[0]))
+        old |= {outside[one] for one in old if one in outside}
+        maker = call
+    return version if old == version.old else Version(old, version.ground, version.parts)
 
 
 class VersionsDomain:
@@ -280,9 +290,11 @@ class VersionsDomain:
     def _by_calls(self, program: Program) -> Iterator[tuple[Value, Version]]:
         """Return what calls that are read in place give for what they are given, where nothing else says so."""
         for op in program.named("py.call"):
-            given = list(zip(op.passed or (), op.operands, strict=False))
+            given = [(param.name, value) for param, value in given_to(op, op.regions[0])] if op.in_place else []
             yield from ((made, self._in_variable(made, given)) for made in op.results if given)
-            yield from ((new, _version(frozenset((old,)), Ground.STRUCTURE)) for old, new in op.renewed or ())
+            outside = dict(given_to(op, op.regions[0])) if op.in_place else {}
+            renewed = ((outside[old], new) for old, new in op.renewed or () if old in outside)
+            yield from ((new, _version(frozenset((old,)), Ground.STRUCTURE)) for old, new in renewed)
 
     def _in_variable(self, result: Value, given: Iterable[tuple[str, Value]]) -> Version:
         """Take what a function computes from a parameter, and binds to the variable it came in, for its successor."""

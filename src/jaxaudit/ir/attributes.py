@@ -183,9 +183,7 @@ class Attributes:
     renewed = _items("renewed")
     """Of a call: each field of a record that it takes, with that of the record that it gives, as its body has them."""
     in_place = _flag("in_place")
-    """Of a call whose body stands where it is called: operands and results are the values that the body itself has."""
-    passed = _items("passed")
-    """Of such a call: the name of the parameter that each operand is in."""
+    """Of a call whose body stands where it is called: its results are the values that the body itself makes."""
     made_of = _table("made_of")
     """The leaves of what a noted value was made from, by name."""
     alike = _items("alike")

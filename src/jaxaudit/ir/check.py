@@ -88,5 +88,5 @@ def _op_problems(op: Op) -> Iterator[str]:
     for region in op.regions:
         if op.name in BRANCHES and region.exit is Exit.FALL and len(region.results) != len(op.results):
             yield f"{op.name} has {len(op.results)} results but its branch leaves {len(region.results)}"
-        if (op.name in BODIES or op.name in MAPPED) and not op.in_place and len(region.params) != len(op.operands):
+        if (op.name in BODIES or op.name in MAPPED) and len(region.params) != len(op.operands):
             yield f"{op.name} has {len(op.operands)} operands but its region has {len(region.params)} parameters"

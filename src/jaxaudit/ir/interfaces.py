@@ -278,8 +278,6 @@ def given_to(op: Op, region: Region) -> list[tuple[Value, Value]]:
 
     What a loop carries stands for its operand in the first turn; a counter stands for none.
     """
-    if op.in_place:
-        return [(value, value) for value in op.operands]
     if (loop := Loop.of(op)) is not None:
         return [*((one.param, one.start) for one in loop.carried_in(region)), *loop.elements]
     if op.name == "tree.map" and len(region.params) != len(op.operands):
@@ -290,7 +288,7 @@ def given_to(op: Op, region: Region) -> list[tuple[Value, Value]]:
 
 def given_as(op: Op, region: Region, param: Value) -> Iterator[Value]:
     """Return the operands that one parameter of a region stands for, or is an element of."""
-    if op.in_place or op.name in LOOPS or op.name == "tree.map":
+    if op.name in LOOPS or op.name == "tree.map":
         yield from (given for one, given in given_to(op, region) if one is param)
     else:
         at = region.params.index(param)

@@ -49,7 +49,7 @@ def _due(one: Obligation, facts: Facts) -> Sequence[Op]:
 def _needed(op: Op, calls: Iterable[Op], facts: Facts) -> Iterator[Op]:
     """Return the calls whose arguments an op depends on, of those around it from the inside out."""
     for call in calls:
-        params = [param for region in call.regions for param in facts.flow.params_of(region)]
+        params = [param for region in call.regions for param in region.params]
         if not any(depends(facts.flow, value, params) for value in op.operands):
             return
         yield call

@@ -58,9 +58,8 @@ class Flow:
         within: set[int] = set()
         for op in program.walk():
             if op.in_place:
-                # What it takes is read in its body, and what it gives is made there.
                 within.update(map(id, op.regions))
-            elif op.name != "py.return" or not _is_in_place(op, places):
+            if op.name != "py.return" or not _is_in_place(op, places):
                 for value in op.operands:
                     readers[value].append(op)
             for region in op.regions:
@@ -95,11 +94,6 @@ class Flow:
         homes = [self.places.region_of[one] for one in self.readers.get(value, ())]
         homes += self.leaving.get(value, ())
         return any(not any(self.places.within(home, region) for region in op.regions) for home in homes)
-
-    def params_of(self, region: Region) -> tuple[Value, ...]:
-        """Return what a region is given: its parameters, or the operands of the call that it is read in place for."""
-        holder = self.places.holder.get(id(region))
-        return holder.operands if holder is not None and holder.in_place else region.params
 
     def made_at(self, span: Span, beside: Op) -> Op | None:
         """Return the op that an expression became, where another op of the same region speaks of it."""

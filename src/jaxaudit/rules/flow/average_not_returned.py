@@ -55,7 +55,7 @@ class AverageNotReturned(Rule):
         versions, uses = facts.get(Versions), facts.get(Uses)
         for op in program.named("py.return"):
             region = facts.places.region_of[op]
-            given = facts.flow.params_of(region)
+            given = region.params
             moved = {one: old for one in region.results for old in _averages(one, given, versions)}
             stays = [value for value in dict.fromkeys(region.results) if value in given]
             for old in stays if set(moved.values()) - set(stays) else ():

@@ -155,10 +155,6 @@ def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
     """Return the op that puts a blend in the place of a value, in the functions that call it or the loops around it."""
 
     def around(one: _Exchange) -> _Exchange | None:
-        holder = flow.holder(one.op)
-        if holder is not None and holder.in_place:
-            is_passed = one.value in holder.operands and one.result in holder.results
-            return _Exchange(one.value, one.result, holder) if is_passed else None
         region = flow.places.owner.get(one.value)
         calls = holders(flow, region) if region is not None and one.result in region.results else ()
         if one.is_by_name or region is None or len(calls) != 1:

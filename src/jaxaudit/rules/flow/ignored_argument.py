@@ -165,7 +165,7 @@ def _told_of(note: Op, facts: Facts) -> Op | None:
     """
     value, flow, shapes = noted(note), facts.flow, facts.get(Shapes)
     region = flow.places.region_of[note]
-    if not note.is_chosen or value is None or value not in flow.params_of(region):
+    if not note.is_chosen or value is None or value not in region.params:
         return None
     for call in holders(flow, region):
         flags = list(given_as(call, region, value)) if call.name in BODIES | MAPPED else []
@@ -217,7 +217,7 @@ def _function(note: Op) -> Function:
 def _call_with_data(note: Op, flow: Flow) -> Op | None:
     """Return the call that hands an array or number to a parameter that nothing but the function's calls prescribes."""
     value, region = noted(note), flow.places.region_of[note]
-    if not note.is_chosen or value is None or value not in flow.params_of(region):
+    if not note.is_chosen or value is None or value not in region.params:
         return None
     calls = holders(flow, region)
     # What the calls give must be data, and no key: those are handed around by custom.
@@ -239,7 +239,7 @@ def _is_data(flow: Flow, value: Value) -> bool:
 def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
     """Whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
     value, region = noted(note), call.regions[0]
-    params = flow.params_of(region)
+    params = region.params
     given = [] if value is None or value not in params else list(given_as(call, region, value))
     if not given or len(params) > _LONG:
         return False
@@ -256,7 +256,7 @@ def _is_differentiated(note: Op, holder: Op) -> bool:
 def _never_read(note: Op, holder: Op, flow: Flow) -> Obligation:
     name, function, value = note.label, note.qualified, noted(note)
     zero = _is_differentiated(note, holder)
-    given = [] if value not in flow.params_of(holder.regions[0]) else list(given_as(holder, holder.regions[0], value))
+    given = [] if value not in holder.regions[0].params else list(given_as(holder, holder.regions[0], value))
     wanted = note.is_chosen and _is_sure(note, holder, flow) and all(_is_data(flow, one) for one in given)
     return Obligation(
         note.span,

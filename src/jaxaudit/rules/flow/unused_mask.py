@@ -150,7 +150,7 @@ def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
 def _is_given_masks(note: Op, param: Value, flow: Flow, shapes: Shapes) -> bool:
     """Whether calls give a mask for a parameter whose name does not say that it is unused."""
     region = flow.places.region_of[note]
-    if note.is_method or param not in flow.params_of(region) or is_unwanted(note.label):
+    if note.is_method or param not in region.params or is_unwanted(note.label):
         return False
     calls = [call for call in holders(flow, region) if call.name in BODIES]
     given = [one for call in calls for one in given_as(call, region, param)]

@@ -330,9 +330,9 @@ class _Body:
     @classmethod
     def of(cls, op: Op) -> _Body:
         """Index what a rule computes."""
-        inner = [one for one in op.regions[0].walk() if not one.in_place]
+        inner = list(op.regions[0].walk())
         outside = (pair for one in inner for region in one.regions for pair in given_to(one, region))
-        return cls(op, {value: one for one in inner for value in one.results}, dict(outside))
+        return cls(op, {value: one for one in inner if not one.in_place for value in one.results}, dict(outside))
 
     def behind(self, value: Value) -> Sequence[Value]:
         """Return what a value is made from, or stands for: of a call, the one result that it is."""
@@ -363,7 +363,7 @@ class _Body:
         Statistics of quantised training leave a function that way: the optimiser takes them as they are.
         """
         calls = [one for one in self.op.regions[0].ops if one.in_place and value in one.results]
-        if not calls or value not in calls[-1].operands or value not in self.made_by:
+        if not calls or value not in self.outside or self.resolved(value) not in self.made_by:
             return False
         # A saved argument of the function would be a derivative that lacks its cotangent.
         return any(not self.ignores_cotangent(one) for one in calls[-1].results if one is not value)

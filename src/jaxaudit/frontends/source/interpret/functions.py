@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.interpret import decorators
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.budget import MAX_DEPTH
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.interpret.regions import Parametrised, leaves_in_order, records, succeeded
+from jaxaudit.frontends.source.interpret.regions import Parametrised, leaves_in_order, parametrise, records, succeeded
 from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by
@@ -24,7 +24,7 @@ from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, Sequence, sized
 from jaxaudit.frontends.source.values.structure import leaves
-from jaxaudit.ir import Exit, Value
+from jaxaudit.ir import Exit
 from jaxaudit.spans import Span, span_of
 
 
@@ -84,17 +84,17 @@ def call_function(it: Interpreter, function: FunctionValue, given: Arguments, sp
 
 
 def _read_in_place(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Abstract:
-    """Read the body of a function where it is called: what it is given and gives back are the very same values."""
-    passed = _passed(it, function, given)
-    before = records(it, given.all())
-    with it.builder.nested("function", function.name, function_span(function), ()) as region:
-        made = enter(it, function, given)
+    """Read the body of a function where it is called: what it gives is the very value that its body made."""
+    inputs = parametrise(it, given.all())
+    before = records(it, inputs.values)
+    with it.builder.nested("function", function.name, function_span(function), inputs.params) as region:
+        made = enter(it, function, replaced(given, inputs))
     out = tuple(dict.fromkeys(leaves_in_order(it, made, copy=False)))
     it.builder.close(region, out)
-    attrs = {**_attrs(function), "in_place": True, "passed": tuple(passed.values())}
+    attrs = {**_attrs(function), "in_place": True}
     if renewed := succeeded(before, records(it, (made,))):
         attrs["renewed"] = renewed
-    it.emit("py.call", span, attrs=attrs, operands=tuple(passed), results=out, regions=(region,))
+    it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=out, regions=(region,))
     return made
 
 
@@ -107,18 +107,6 @@ def unfollowable(it: Interpreter, function: FunctionValue) -> str:
     if len(it.active) >= MAX_DEPTH:
         return f"calls are followed {MAX_DEPTH} deep"
     return it.budget.refusal(function.node, it.builder.emitted)
-
-
-def _passed(it: Interpreter, function: FunctionValue, given: Arguments) -> dict[Value, str]:
-    """Return the leaves that a call is given, with the names of the parameters that they are in."""
-    params = function.node.args
-    names = [one.arg for one in (*params.posonlyargs, *params.args)][: len(given.positional)]
-    names += [""] * (len(given.positional) - len(names)) + [*given.keywords, "", ""]
-    passed: dict[Value, str] = {}
-    for name, value in zip(names, given.all(), strict=False):
-        for leaf in leaves_in_order(it, value, copy=False):
-            passed.setdefault(leaf, name)
-    return passed
 
 
 def _attrs(function: FunctionValue) -> dict[str, object]:
@@ -191,7 +179,8 @@ def _annotated(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abs
 
 def _named(bound: Mapping[str, Abstract]) -> Mapping[str, Abstract]:
     for name, value in bound.items():
-        if isinstance(value, Leaf) and not value.value.name:
+        if isinstance(value, Leaf):
+            # A parameter's value is this frame's own, so it may carry the parameter's name.
             value.value.name = name
     return bound
 

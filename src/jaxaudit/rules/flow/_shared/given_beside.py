@@ -88,7 +88,7 @@ def _renewed(one: _Given, flow: Flow) -> list[tuple[Value, Value]]:
     inner, given, pairs = _inputs(one.call, flow), _returned(one.end, flow), list[tuple[Value, Value]]()
     for op in home.ops:
         base = op.value("base") if op.name == "py.attr" else None
-        if base is None or base not in flow.params_of(home) or not op.results:
+        if base is None or base not in home.params or not op.results:
             continue
         old = op.results[0]
         new = [value for value in given if value.name == op.label and value is not old]
@@ -106,7 +106,7 @@ def _succeeded(one: _Given, versions: Versions, flow: Flow) -> Iterator[tuple[Va
     for new in given:
         version = versions.of(new)
         for old in version.in_order if version is not None and version.ground > Ground.VARIABLE else ():
-            if old in flow.params_of(home) and old not in given and (old in inner or new in inner):
+            if old in home.params and old not in given and (old in inner or new in inner):
                 yield old, new
 
 

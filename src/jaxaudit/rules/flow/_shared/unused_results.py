@@ -64,7 +64,7 @@ def unread_variables(program: Program, flow: Flow) -> Iterator[Unread]:
         made = None if value is None or note.kind != "variable" or is_unwanted(note.label) else flow.maker(value)
         if value is None or made is None or made.name not in _COMPUTES or not _is_called(region, flow):
             continue
-        params = flow.params_of(region)
+        params = region.params
         idle = tuple(param for param in params if param.name and _leads_only_to(value, param, region, flow))
         if idle and len(idle) < len(params) and _joins_others(idle, region, flow):
             yield Unread(note, idle)
@@ -94,6 +94,6 @@ def _joins_others(idle: tuple[Value, ...], region: Region, flow: Flow) -> bool:
     makers = [op for value in derived if (op := flow.maker(value)) is not None]
     joined = {value for op in makers for value in op.operands} - derived
     made_here = (flow.maker(value) for value in joined)
-    return not joined.isdisjoint(flow.params_of(region)) or any(
+    return not joined.isdisjoint(region.params) or any(
         op is not None and op.operands and flow.places.region_of[op] is region for op in made_here
     )
