@@ -44,7 +44,7 @@ def make_train(config):
             state, buf = carry
             state, reward = env_step(state, k)
             buf = add(buf, state, reward)  #~ add(buf, state, reward)  #! result-discarded
-            return (state, buf), reward  #~ return (state, buf), reward  #! carry-never-changes
+            return (state, buf), reward
 
         (state, buf), rewards = jax.lax.scan(collect, (state, buf), jax.random.split(key, config["steps"]))
 

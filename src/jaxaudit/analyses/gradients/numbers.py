@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, IDENTITIES, PRODUCTS
 from jaxaudit.ir.interfaces import Loop, inside_of
@@ -67,8 +68,8 @@ class _OpenError(Exception):
 class Numbers:
     """What the values of a body are, given numbers for what comes in."""
 
-    def __init__(self, makers: Mapping[Value, Op]) -> None:
-        self._makers = makers
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
         self._left = _MOST
 
     def of(self, value: Value, given: Given) -> float | None:
@@ -82,11 +83,14 @@ class Numbers:
 
     def _of(self, value: Value, known: dict[Value, float]) -> float:
         if value not in known:
-            op = self._makers.get(value)
+            op, given = self._flow.maker(value), self._flow.passed(value)
             self._left -= 1
-            if op is None or self._left < 0:
+            if (op is None and given is None) or self._left < 0:
                 raise _OpenError
-            known[value] = float(self._made(op, value, known))
+            if op is not None:
+                known[value] = float(self._made(op, value, known))
+            elif given is not None:
+                known[value] = self._of(given, known)
         return known[value]
 
     def _read(self, argument: Argument, known: dict[Value, float]) -> float:
@@ -163,5 +167,5 @@ class Numbers:
 
 def _entered(region: Region, known: Mapping[Value, float], given: Mapping[Value, float]) -> dict[Value, float]:
     """Return what is known at the start of a body: what it computed in another call or turn is not."""
-    made = {value for op in region.walk() for value in op.results}
+    made = {value for op in region.walk() for value in (*op.results, *(one for own in op.regions for one in own.params))}
     return {value: number for value, number in known.items() if value not in made} | dict(given)

@@ -59,9 +59,8 @@ class Flow:
         for op in program.walk():
             if op.in_place:
                 within.update(map(id, op.regions))
-            if op.name != "py.return" or not _is_in_place(op, places):
-                for value in op.operands:
-                    readers[value].append(op)
+            for value in op.operands if op.name != "py.return" else _handed_back(op, places):
+                readers[value].append(op)
             for region in op.regions:
                 if places.holder.get(id(region)) is None:
                     callers[id(region)].append(op)
@@ -88,6 +87,14 @@ class Flow:
         """Return the op in the region of another one that gives a value: its maker, or the call that this stands in."""
         maker = self.maker(value)
         return None if maker is None else self.through(maker, beside)
+
+    def passed(self, param: Value) -> Value | None:
+        """Return what the call that a body is read in place for gives for a parameter; None for any other value."""
+        region = self.places.owner.get(param)
+        call = None if region is None else self.places.holder.get(id(region))
+        if region is None or call is None or not call.in_place:
+            return None
+        return call.operands[self.position(region.params, param)]
 
     def is_read_outside(self, value: Value, op: Op) -> bool:
         """Whether anything but the body of an op reads a value or gives it away."""
@@ -149,10 +156,12 @@ class Flow:
         return op
 
 
-def _is_in_place(end: Op, places: Places) -> bool:
-    """Whether the function that a `return` leaves is read in place: its caller has the very same value."""
-    holder = places.holder.get(id(places.function_of(end)))
-    return holder is not None and holder.in_place
+def _handed_back(end: Op, places: Places) -> Collection[Value]:
+    """Return what a `return` reads: where the body is read in place, its caller has the very values that it made."""
+    region = places.function_of(end)
+    holder = places.holder.get(id(region))
+    is_in_place = holder is not None and holder.in_place
+    return [value for value in end.operands if value in region.params] if is_in_place else end.operands
 
 
 def is_pure(op: Op) -> bool:

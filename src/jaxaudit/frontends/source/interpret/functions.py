@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.interpret import decorators
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.budget import MAX_DEPTH
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.interpret.regions import Parametrised, leaves_in_order, parametrise, records, succeeded
+from jaxaudit.frontends.source.interpret.regions import Parametrised, leaves_in_order, parametrise, records, succeeded, with_leaves
 from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by
@@ -89,13 +89,15 @@ def _read_in_place(it: Interpreter, function: FunctionValue, given: Arguments, s
     before = records(it, inputs.values)
     with it.builder.nested("function", function.name, function_span(function), inputs.params) as region:
         made = enter(it, function, replaced(given, inputs))
-    out = tuple(dict.fromkeys(leaves_in_order(it, made, copy=False)))
+    out = leaves_in_order(it, made, copy=False)
     it.builder.close(region, out)
+    outside = dict(zip(inputs.params, inputs.operands, strict=True))
+    results = tuple(outside.get(value, value) for value in out)
     attrs = {**_attrs(function), "in_place": True}
     if renewed := succeeded(before, records(it, (made,))):
         attrs["renewed"] = renewed
-    it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=out, regions=(region,))
-    return made
+    it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=results, regions=(region,))
+    return made if results == out else with_leaves(it, made, results, copy=False)
 
 
 def unfollowable(it: Interpreter, function: FunctionValue) -> str:

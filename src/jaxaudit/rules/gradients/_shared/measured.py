@@ -36,7 +36,7 @@ class Measured:
     """A call of a rule, and the call of its function that it stands beside."""
 
     def __init__(self, op: Op, facts: Facts) -> None:
-        self._op, self._numbers = op, Numbers(facts.places.maker)
+        self._op, self._numbers = op, Numbers(facts.flow)
         region = facts.places.region_of[op]
         before = region.ops[: region.ops.index(op)]
         beside = (one for one in reversed(before) if one.name in CUSTOM_DERIVATIVES and one.span == op.span)
