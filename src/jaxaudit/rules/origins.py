@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
@@ -28,7 +28,7 @@ def _explained(one: Obligation, facts: Facts) -> Obligation:
     ops = [op for op in ops_of(one, facts) if not op.is_derived]
     values = (*one.cause, *(value for op in ops for value in op.operands))
     steps = [step for op in ops for step in wrapping(op)]
-    steps += [step for value in dict.fromkeys(values) for step in _history(value, facts.flow)]
+    steps += [step for value in dict.fromkeys(values) for step in _history(value, ops, facts.flow)]
     told = {one.span[:2], *(step.span[:2] for step in one.steps)}
     further: dict[tuple[object, ...], Step] = {}
     for step in steps:
@@ -37,7 +37,7 @@ def _explained(one: Obligation, facts: Facts) -> Obligation:
     return replace(one, steps=(*one.steps, *list(further.values())[:_SHOWN])) if further else one
 
 
-def _history(value: Value, flow: Flow) -> Iterator[Step]:
+def _history(value: Value, ops: Sequence[Op], flow: Flow) -> Iterator[Step]:
     """Return the places where a value was made, and where it was moved or handed on as it is, the nearest first."""
     seen: set[Value] = set()
     while value not in seen:
@@ -50,15 +50,17 @@ def _history(value: Value, flow: Flow) -> Iterator[Step]:
             sources = () if given is None else (given,)
         if op is not None:
             yield from _made(op, value)
-            yield from _handed_over(op, value, flow)
+            yield from _handed_over(op, value, ops, flow)
         if len(sources) != 1:
             return
         value = sources[0]
 
 
-def _handed_over(op: Op, value: Value, flow: Flow) -> Iterator[Step]:
-    """Return the calls that give a value which was made in their bodies."""
+def _handed_over(op: Op, value: Value, ops: Sequence[Op], flow: Flow) -> Iterator[Step]:
+    """Return the calls that give a value which was made in their bodies to some ops outside of these."""
     while (call := flow.holder(op)) is not None and call.in_place and value in call.results:
+        if any(flow.places.within(flow.places.region_of[one], call.regions[0]) for one in ops):
+            return
         yield Step(call.span, f"{named(value, 'an operand')} comes from here")
         op = call
 

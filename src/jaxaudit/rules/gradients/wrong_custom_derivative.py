@@ -363,7 +363,7 @@ class _Body:
         Statistics of quantised training leave a function that way: the optimiser takes them as they are.
         """
         calls = [one for one in self.op.regions[0].ops if one.in_place and value in one.results]
-        if not calls or value not in self.outside or self.resolved(value) not in self.made_by:
+        if not calls or value not in calls[-1].operands or self.resolved(value) not in self.made_by:
             return False
         # A saved argument of the function would be a derivative that lacks its cotangent.
         return any(not self.ignores_cotangent(one) for one in calls[-1].results if one is not value)

@@ -214,9 +214,8 @@ def _is(flow: Flow, value: Value, param: Value, context: Context) -> bool:
 
 def _place(flow: Flow, value: Value, step: Op) -> Op:
     """Return the `return` that hands the value on, else the step itself."""
-    region = flow.places.region_of.get(step)
-    returns = (one for one in flow.readers.get(value, ()) if one.name == "py.return")
-    return next((one for one in returns if flow.places.region_of.get(one) is region), step)
+    returns = (one for one in flow.places.region_of[step].ops if one.name == "py.return" and value in one.operands)
+    return next(returns, step)
 
 
 def _misplaced(op: Op, step: Op, position: int) -> Obligation:

@@ -93,7 +93,10 @@ def _read_in_place(it: Interpreter, function: FunctionValue, given: Arguments, s
     it.builder.close(region, out)
     outside = dict(zip(inputs.params, inputs.operands, strict=True))
     results = tuple(outside.get(value, value) for value in out)
-    attrs = {**_attrs(function), "in_place": True}
+    if function.kind == "generator":
+        # What it yields is made turn by turn, in its own time.
+        results = tuple(it.builder.value(span) for _ in out)
+    attrs = {**_attrs(function), "in_place": function.kind != "generator"}
     if renewed := succeeded(before, records(it, (made,))):
         attrs["renewed"] = renewed
     it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=results, regions=(region,))
