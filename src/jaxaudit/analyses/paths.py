@@ -33,8 +33,8 @@ class Places:
     """Values that left the region they were made in, in a container or a variable, with the regions that use them."""
     _home: dict[Value, Region] = field(default_factory=dict)
     """The region that each value is made in."""
-    _scope: dict[int, Region] = field(default_factory=dict)
-    """The region that each region belongs to, by its identity: what is made in a call is seen by its caller."""
+    _given: dict[Value, Region] = field(default_factory=dict)
+    """The region of the outermost call that gives each value that was made in its body."""
     _visible: set[int] = field(default_factory=set)
     _exits: dict[int, Exit] = field(default_factory=dict)
     _around: dict[int, frozenset[int]] = field(default_factory=dict)
@@ -52,7 +52,6 @@ class Places:
     def _index(self, root: Region, seen: set[int]) -> None:
         """Walk in program order, knowing at each op which regions are open around it."""
         open_regions: list[tuple[Region, Iterator[Op]]] = []
-        self._scope[id(root)] = root
         self._open(root, open_regions)
         while open_regions:
             region, ops = open_regions[-1]
@@ -69,6 +68,10 @@ class Places:
             else:
                 open_regions.pop()
                 self._visible.discard(id(region))
+                call = self.holder.get(id(region))
+                if call is not None and call.in_place:
+                    made = (value for value in call.results if value not in call.operands)
+                    self._given.update(dict.fromkeys(made, self.region_of[call]))
 
     def _open(self, region: Region, open_regions: list[tuple[Region, Iterator[Op]]]) -> None:
         self._visible.add(id(region))
@@ -81,13 +84,12 @@ class Places:
         self.order[op] = len(self.order)
         home, visible = self._home, self._visible
         for value in op.operands:
-            made_in = home.get(value)
-            if made_in is not None and id(self._scope[id(made_in)]) not in visible:
+            made_in = self._given.get(value) or home.get(value)
+            if made_in is not None and id(made_in) not in visible:
                 self.escaped.setdefault(value, set()).add(region)
         for value in () if op.in_place else op.results:
             home[value] = region
         for inner in op.regions:
-            self._scope[id(inner)] = self._scope[id(region)] if op.in_place else inner
             shared = self.holder.get(id(inner), op) is not op
             self.holder[id(inner)] = None if shared else op
 

@@ -188,7 +188,7 @@ def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
     for region, holder in flow.places.up(flow.places.region_of[op]):
         leaving = [one for one in region.ops if any(arm.exit is not Exit.FALL for arm in one.regions)]
         branches = [one for one in (*leaving, holder) if one is not None and one.name == "py.branch"]
-        asked = [flow.maker(one) for branch in branches for one in branch.operands]
+        asked = [flow.giver(one, branch) for branch in branches for one in branch.operands]
         if any(maker is not None and value in maker.operands for maker in asked):
             return True
     return False
