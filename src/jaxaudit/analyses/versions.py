@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import reduce
-from itertools import chain, zip_longest
+from itertools import chain
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.facts import Facts
@@ -198,16 +198,17 @@ class VersionsDomain:
     def _filled(self, transfer: Transfer[Version]) -> Transfer[Version]:
         """Let calls say what a value is the successor of where the op that makes it does not."""
 
-        def run(op: Op, read: Read[Version]) -> Sequence[Version]:
+        def run(op: Op, read: Read[Version]) -> Sequence[Version | None]:
             return self._with_calls(op, transfer(op, read))
 
         return run
 
-    def _with_calls(self, op: Op, made: Sequence[Version]) -> Sequence[Version]:
+    def _with_calls(self, op: Op, made: Sequence[Version | None]) -> Sequence[Version | None]:
         if self._called.keys().isdisjoint(op.results):
             return made
-        pairs = zip_longest(op.results, made, fillvalue=NOTHING)
-        return [self._called.get(value, NOTHING) if fact == NOTHING else fact for value, fact in pairs]
+        filled = [*made, *(NOTHING for _ in op.results[len(made) :])]
+        pairs = zip(op.results, filled, strict=True)
+        return [self._called.get(value, NOTHING) if fact in (None, NOTHING) else fact for value, fact in pairs]
 
     def unknown(self, value: Value) -> Version:
         """Note that a value is no successor of any other, as far as can be told."""
@@ -227,7 +228,7 @@ class VersionsDomain:
         """Let parameters stand for themselves."""
         return [NOTHING] * len(region.params)
 
-    def leave(self, op: Op, read: Read[Version]) -> Sequence[Version]:
+    def leave(self, op: Op, read: Read[Version]) -> Sequence[Version | None]:
         """Return what the results of a call, loop, map or branch are the successors of."""
         return self._with_calls(op, self._left(op, read))
 

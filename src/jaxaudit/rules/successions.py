@@ -120,8 +120,9 @@ def _lost(note: Op, facts: Facts) -> Lost | None:
 def _is_read(value: Value, note: Op, facts: Facts) -> bool:
     """Whether a value is read where it is noted: what the call that gives it does with it inside is another matter."""
     giver = facts.flow.giver(value, note)
-    is_inside = giver is not None and giver.in_place
-    return facts.flow.is_read_outside(value, giver) if is_inside else facts.get(Uses).is_read(value)
+    if giver is not None and giver.in_place:
+        return facts.flow.is_read_outside(value, giver)
+    return facts.get(Uses).is_read(value)
 
 
 def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:

@@ -91,15 +91,19 @@ def test_a_list_that_grows_in_a_loop_becomes_one_value() -> None:
     assert [op.attrs["method"] for op in ops(code, "py.append")] == ["append"]
 
 
-def test_calls_that_look_alike_share_one_body() -> None:
-    calls = ops("def h(x):\n    return x + 1\ndef f(a, b):\n    return h(a) * h(b)", "py.call")
-    assert calls[0].regions[0] is calls[1].regions[0]
-    assert calls[0].regions[0].shared
+def test_a_call_gives_the_value_that_its_body_makes() -> None:
+    code = "def h(x):\n    return x + 1\ndef f(a, b):\n    return h(a) * h(b)"
+    first, second = ops(code, "py.call")
+    assert first.regions[0] is not second.regions[0]
+    assert first.results == first.regions[0].ops[0].results
+    (product,) = (op for op in ops(code, "array.map") if op.function == "multiply")
+    assert product.operands == (*first.results, *second.results)
 
 
-def test_aliased_arguments_do_not_share_a_body_with_distinct_ones() -> None:
-    calls = ops("def h(x, y):\n    return x + y\ndef f(a, b):\n    return h(a, b) * h(a, a)", "py.call")
-    assert calls[0].regions[0] is not calls[1].regions[0]
+def test_a_call_that_gives_its_argument_back_gives_what_it_was_given() -> None:
+    (call,) = ops("def h(x):\n    return x\ndef f(a):\n    return h(a) + 1", "py.call")
+    assert call.results == call.operands
+    assert call.regions[0].results == call.regions[0].params
 
 
 @pytest.mark.parametrize(

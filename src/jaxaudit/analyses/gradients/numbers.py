@@ -167,5 +167,7 @@ class Numbers:
 
 def _entered(region: Region, known: Mapping[Value, float], given: Mapping[Value, float]) -> dict[Value, float]:
     """Return what is known at the start of a body: what it computed in another call or turn is not."""
-    made = {value for op in region.walk() for value in (*op.results, *(one for own in op.regions for one in own.params))}
+    made = {
+        value for op in region.walk() for value in (*op.results, *(one for own in op.regions for one in own.params))
+    }
     return {value: number for value, number in known.items() if value not in made} | dict(given)

@@ -126,7 +126,8 @@ def _home(flow: Flow, power: Power, outside: Context) -> Home:
     several = max((at for at, op in enumerate(entered) if len(op.results) > 1), default=-1)
     helpers = tuple(op for op in entered[several + 1 :] if not op.regions or op.regions[0].shared)
     value, *names = part_of(flow, power.value, power.context)
-    return (*_written(flow, value), *names, *helpers)
+    made = _written(flow, value) if isinstance(value, Value) else (value,)
+    return (*made, *names, *helpers)
 
 
 def _written(flow: Flow, value: Value) -> tuple[object, ...]:

@@ -243,7 +243,11 @@ def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
     given = [] if value is None or value not in params else list(given_as(call, region, value))
     if not given or len(params) > _LONG:
         return False
-    alone = all(one is call for one in flow.readers.get(given[0], ())) and given[0] not in flow.leaving and flow.maker(given[0]) is not None
+    alone = (
+        all(one is call for one in flow.readers.get(given[0], ()))
+        and given[0] not in flow.leaving
+        and flow.maker(given[0]) is not None
+    )
     return alone or note.is_optional
 
 

@@ -11,7 +11,14 @@ from jaxaudit.frontends.source.interpret import decorators
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.budget import MAX_DEPTH
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.interpret.regions import Parametrised, leaves_in_order, parametrise, records, succeeded, with_leaves
+from jaxaudit.frontends.source.interpret.regions import (
+    Parametrised,
+    leaves_in_order,
+    parametrise,
+    records,
+    succeeded,
+    with_leaves,
+)
 from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by
