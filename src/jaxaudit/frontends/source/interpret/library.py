@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from jaxaudit.frontends.source.interpret import (
     applied,
     calls,
+    compositions,
     control_flow,
     holders,
     likeness,
@@ -21,7 +22,7 @@ from jaxaudit.frontends.source.interpret.regions import data_leaves
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.notes.orders import keys_of, orders
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import Library
+from jaxaudit.frontends.source.values.callables import Library, name_of
 from jaxaudit.frontends.source.values.heap import ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
@@ -50,7 +51,7 @@ _LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
 def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     """Call a library function by its qualified name."""
     name = canonical(name)
-    for table in (python_calls.HANDLERS, control_flow.HANDLERS, settings.HANDLERS):
+    for table in (python_calls.HANDLERS, control_flow.HANDLERS, settings.HANDLERS, compositions.HANDLERS):
         handler = table.get(name)
         if handler is not None:
             made = handler(it, given, span)
@@ -72,7 +73,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         if cls and (by_name := {key: one.value for key, one in given.keywords.items() if isinstance(one, Leaf)}):
             attrs["named"] = by_name
         if name in _ITERATORS and given.positional:
-            cls, attrs["of"] = name, transforms.name_of(given.positional[0])
+            cls, attrs["of"] = name, name_of(given.positional[0])
         return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=operands).result, cls)
     reason = UNMODELLED.get(name, f"{name} is not modelled")
     return calls.unknown_call(it, Library(name), given, reason, span, name, cls)

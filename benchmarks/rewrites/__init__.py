@@ -1,0 +1,38 @@
+"""Programs in other words: what changes nothing must not change what is found."""
+
+from __future__ import annotations
+
+from benchmarks.rewrites.functions import Bound, Called, Decorated, Lambdas, Lifted, Method, Partials, Spread
+from benchmarks.rewrites.loops import Counted, DictState, RecordState, Scanned
+from benchmarks.rewrites.modules import Moved
+from benchmarks.rewrites.names import Renamed
+from benchmarks.rewrites.operators import Free, Methods, Operators, Select, Spelled, Tree
+from benchmarks.rewrites.results import Classed, Named, Outlined, Packed, Recorded
+
+REWRITES = (
+    Named,
+    Outlined,
+    Packed,
+    Recorded,
+    Classed,
+    Renamed,
+    Spelled,
+    Operators,
+    Methods,
+    Free,
+    Select,
+    Tree,
+    Called,
+    Decorated,
+    Partials,
+    Lambdas,
+    Spread,
+    Lifted,
+    Method,
+    Bound,
+    Scanned,
+    Counted,
+    DictState,
+    RecordState,
+    Moved,
+)
