@@ -56,6 +56,34 @@ def test_trees_that_are_not_all_known_stay_whole(trees: str) -> None:
     assert len(ops(code, "tree.map")) == 1
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "x.reshape((-1, *x.shape[2:]))",
+        "x.reshape(-1, *x.shape[2:])",
+        "x.reshape([-1, *x.shape[2:]])",
+        "x.reshape((-1,) + x.shape[2:])",
+        "jnp.reshape(x, (-1, *x.shape[2:]))",
+        "jnp.zeros((35, *x.shape[2:-1], 4))",
+        "jnp.broadcast_to(x[0, 0], (*(35,), *x[0, 0].shape))",
+    ],
+)
+def test_sizes_may_be_spread_among_others(shape: str) -> None:
+    code = f"{_START}x = jnp.zeros((5, 7, 3, 4))\nresult = {shape} * 1.0\n"
+    assert shapes(code) == ["35 3 4"]
+
+
+def test_what_stands_behind_a_spread_item_is_evaluated() -> None:
+    assert len(ops(f"{_START}def f(xs, x):\n    return [*xs, jnp.exp(x)]\n", "array.map")) == 1
+
+
+@pytest.mark.parametrize("call", ["x / y", "jnp.divide(x, y)", "operator.truediv(x, y)", "jnp.divide(x1=x, x2=y)"])
+def test_operands_have_one_name_each(call: str) -> None:
+    (op,) = ops(f"import operator\n{_START}def f(x, y):\n    return {call}\n", "array.map")
+    assert (op.function, [value.name for value in op.arguments.values()]) == ("divide", ["x", "y"])
+    assert list(op.arguments) == ["x", "y"]
+
+
 def test_select_is_a_chain_of_where() -> None:
     code = f"{_START}def f(c, d, x, y):\n    return jnp.select([c, d], (x, y), 2.0)\n"
     inner, outer = ops(code, "array.select")

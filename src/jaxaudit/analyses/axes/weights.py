@@ -114,7 +114,7 @@ def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
     """Return the axes along which an op makes weights: `softmax`, or a division by one's own sum."""
     if op.name == "array.normalise":
         return axes_in(op.arguments.get("axis", -1)) if op.function == "softmax" else None
-    top, bottom = op.argument("x", "x1"), op.argument("y", "x2")
+    top, bottom = op.argument("x"), op.argument("y")
     total = flow.maker(bottom) if isinstance(bottom, Value) and op.function == "divide" else None
     if total is None or total.function != "sum" or total.arguments.get("keepdims") is not True:
         return None

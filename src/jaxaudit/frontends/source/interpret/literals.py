@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.filled import ordered_leaves, plain
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
+from jaxaudit.frontends.source.interpret.operators import in_a_row
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.orders import keys_of
@@ -21,7 +22,6 @@ from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import (
-    TUPLE,
     Abstract,
     Const,
     Leaf,
@@ -75,21 +75,11 @@ def _items(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> list[Abstra
         spread = it.load_attribute(value, it.span(item)) if isinstance(value, Attribute) else value
         runs += [*_listed(it, items, node), argument(it, spread, it.span(item))]
         items = []
-    return items if not runs else _joined(it, [*runs, *_listed(it, items, node)], node, kind)
+    return items if not runs else in_a_row(it, [*runs, *_listed(it, items, node)], it.span(node), kind)
 
 
 def _listed(it: Interpreter, items: list[Abstract], node: ast.expr) -> list[Argument]:
     return [tuple(argument(it, one, it.span(node)) for one in items)] if items else []
-
-
-def _joined(it: Interpreter, runs: list[Argument], node: ast.expr, kind: str) -> Leaf:
-    """Return `(a, *some, b)`, which is `(a,)`, what some hold and `(b,)` one behind the other, as one value."""
-    made, *rest = runs if len(runs) > 1 else ((), *runs)
-    for run in rest:
-        given = {"x": made, "y": run}
-        made = it.emit("py.container", it.span(node), given, {"kind": kind}).result
-    assert isinstance(made, Value)
-    return Leaf(made, TUPLE if kind == "tuple" else "")
 
 
 def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
