@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.rewrites.functions import Bound, Called, Decorated, Lambdas, Lifted, Method, Partials, Spread
+from benchmarks.rewrites.idioms import Commuted, Expanded, Fresh, Indexed, Negated, Placed, Squared, Turned, Written
 from benchmarks.rewrites.loops import Counted, DictState, RecordState, Scanned
 from benchmarks.rewrites.modules import Moved
 from benchmarks.rewrites.names import Renamed
@@ -22,6 +23,15 @@ REWRITES = (
     Free,
     Select,
     Tree,
+    Commuted,
+    Turned,
+    Negated,
+    Squared,
+    Expanded,
+    Indexed,
+    Written,
+    Fresh,
+    Placed,
     Called,
     Decorated,
     Partials,

@@ -79,3 +79,13 @@ class Arrays:
         found = all(self.holds(one) if one is not None else name in self.used for one in values)
         self.asked.discard(name)
         return found
+
+
+class OfArrays(Rewrite):
+    """A rewrite of what is done with arrays."""
+
+    header = "import jax\nimport jax.numpy as jnp"
+
+    def __init__(self, tree: ast.Module) -> None:
+        super().__init__(tree)
+        self.arrays = Arrays(self)

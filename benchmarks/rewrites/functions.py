@@ -213,6 +213,8 @@ class Method(Rewrite):
     def visit_Module(self, node: ast.Module) -> ast.Module:
         """Gather the functions of a module."""
         plain = [one for one in node.body if isinstance(one, ast.FunctionDef) and not one.decorator_list]
+        params = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+        plain = [one for one in plain if one.name not in params]
         if not plain:
             return node
         self.changed = True

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import ClassVar
 
-from benchmarks.rewrites.arrays import REDUCTIONS, Arrays
-from benchmarks.rewrites.base import Rewrite, expression
+from benchmarks.rewrites.arrays import REDUCTIONS, OfArrays
+from benchmarks.rewrites.base import expression
 
 _FUNCTIONS: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -21,15 +20,7 @@ _FUNCTIONS: dict[type[ast.operator], str] = {
 _OPERATORS = {f"jax.numpy.{name}": operator for operator, name in _FUNCTIONS.items()} | {"jax.numpy.dot": ast.MatMult}
 
 
-class _OfArrays(Rewrite):
-    header: ClassVar[str] = "import jax\nimport jax.numpy as jnp"
-
-    def __init__(self, tree: ast.Module) -> None:
-        super().__init__(tree)
-        self.arrays = Arrays(self)
-
-
-class Spelled(_OfArrays):
+class Spelled(OfArrays):
     """`a * b` becomes `jnp.multiply(a, b)`."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -42,7 +33,7 @@ class Spelled(_OfArrays):
         return expression(f"jnp.{_FUNCTIONS[type(node.op)]}(left, right)", left=node.left, right=node.right)
 
 
-class Operators(_OfArrays):
+class Operators(OfArrays):
     """`jnp.multiply(a, b)` becomes `a * b`."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -56,7 +47,7 @@ class Operators(_OfArrays):
         return ast.BinOp(node.args[0], operator(), node.args[1])
 
 
-class Methods(_OfArrays):
+class Methods(OfArrays):
     """`jnp.sum(x, axis=0)` becomes `x.sum(axis=0)`."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -71,7 +62,7 @@ class Methods(_OfArrays):
         return ast.Call(ast.Attribute(node.args[0], name, ast.Load()), node.args[1:], node.keywords)
 
 
-class Free(_OfArrays):
+class Free(OfArrays):
     """`x.sum(axis=0)` becomes `jnp.sum(x, axis=0)`, and `x.reshape(2, -1)` becomes `jnp.reshape(x, (2, -1))`."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -90,7 +81,7 @@ class Free(_OfArrays):
         return ast.Call(expression(f"jnp.{node.func.attr}"), [node.func.value, *args], node.keywords)
 
 
-class Select(_OfArrays):
+class Select(OfArrays):
     """`jnp.where(c, a, b)` becomes `jnp.select([c], [a], b)`, and `lax.select` becomes `jnp.where`."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -105,7 +96,7 @@ class Select(_OfArrays):
         return expression(text, test=test, yes=yes, no=no)
 
 
-class Tree(_OfArrays):
+class Tree(OfArrays):
     """`a * b` becomes `jax.tree.map(lambda x, y: x * y, {"leaf": a}, {"leaf": b})["leaf"]`."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
