@@ -141,63 +141,52 @@ class Lifted(Rewrite):
 
     header = "import functools"
 
-    def __init__(self, tree: ast.Module) -> None:
-        super().__init__(tree)
-        self.lifted: list[ast.stmt] = []
-        self.around: list[ast.FunctionDef] = []
-
     def visit_Module(self, node: ast.Module) -> ast.Module:
         """Put what is lifted before the function that it came from."""
-        body: list[ast.stmt] = []
-        for one in node.body:
-            self.lifted = []
-            new = self.visit(one) if isinstance(one, ast.FunctionDef) else one
-            body += [*self.lifted, new]
-        node.body = body
+        node.body = [new for one in node.body for new in self._apart(one)]
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        """Lift a function whose names all are bound once around it."""
-        outer = self.around[-1] if self.around else None
-        self.around.append(node)
-        self.generic_visit(node)
-        self.around.pop()
-        if (
-            outer is None
-            or node not in outer.body
-            or node.decorator_list
-            or not is_plain(node)
-            or len(self.around) != 1
-        ):
-            return node
-        bound = Counter(bindings(outer))
-        held = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.Lambda)]
-        inner = {name for one in held for name in parameters(one)}
-        stored = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        names = {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)}
-        free = sorted(name for name in read(node) - inner - stored - names if bound[name])
-        before = _bound_before(outer, node) | set(parameters(outer))
-        if any(bound[name] != 1 or name not in before for name in free) or node.name in read(node):
-            return node
-        if any(isinstance(one, ast.Nonlocal) for one in ast.walk(node)):
-            return node
+    def _apart(self, node: ast.stmt) -> list[ast.stmt]:
+        if not isinstance(node, ast.FunctionDef):
+            return [node]
+        bound, before = Counter(bindings(node)), set(parameters(node))
+        lifted: list[ast.stmt] = []
+        body: list[ast.stmt] = []
+        for one in node.body:
+            free = self._closed_over(one, bound) if isinstance(one, ast.FunctionDef) else None
+            before |= _binds(one)
+            if isinstance(one, ast.FunctionDef) and free is not None and before.issuperset(free):
+                lifted.append(one)
+                body.append(self._closure(one, free))
+            else:
+                body.append(one)
+        node.body = body
+        return [*lifted, node]
+
+    def _closed_over(self, node: ast.FunctionDef, bound: Counter[str]) -> list[str] | None:
+        """Return the names that a function reads from around it; None where they, or it, are not so plain."""
+        inside = list(ast.walk(node))
+        own = {name for one in inside if isinstance(one, ast.FunctionDef | ast.Lambda) for name in parameters(one)}
+        own |= {one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        own |= {one.name for one in inside if isinstance(one, ast.FunctionDef)}
+        free = sorted(name for name in read(node) - own if bound[name])
+        is_plain_one = is_plain(node) and not node.decorator_list and node.name not in read(node)
+        again = any(bound[name] != 1 for name in free) or any(isinstance(one, ast.Nonlocal) for one in inside)
+        return free if is_plain_one and not again else None
+
+    def _closure(self, node: ast.FunctionDef, free: list[str]) -> ast.stmt:
         self.changed = True
         name, node.name = node.name, self.fresh(node.name)
         node.args.args = [*(ast.arg(one) for one in free), *node.args.args]
-        self.lifted.append(node)
         made = expression(f"functools.partial({', '.join([node.name, *free])})") if free else load(node.name)
         return ast.Assign([store(name)], made)
 
 
-def _bound_before(outer: ast.FunctionDef, node: ast.FunctionDef) -> set[str]:
-    """Return the names that statements of a function bind before another is defined in it."""
-    found: set[str] = set()
-    for one in outer.body:
-        if one is node:
-            break
-        found |= {name.id for name in ast.walk(one) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
-        found |= {one.name} if isinstance(one, ast.FunctionDef) else set()
-    return found
+def _binds(node: ast.stmt) -> set[str]:
+    """Return the names that a statement binds."""
+    if isinstance(node, ast.FunctionDef):
+        return {node.name}
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
 class Method(Rewrite):

@@ -75,8 +75,7 @@ CASES = {
         "def f(c, x):\n    c = (c['p0'], c['p1'])\n    return ({'p0': c[0] + x, 'p1': c[1]}, x)",
     ),
     "RecordState": (
-        "def f(c):\n    return c[0], c[1]\ny = lax.while_loop(lambda c: c[0] < 1, f, (0, 1))\ndef g(c):\n    return c\n"
-        "def h(c):\n    return (c[1], c[0])\nz = lax.while_loop(g, h, (0, 1))",
+        "def g(c):\n    return c[0] < 1\ndef h(c):\n    return (c[1], c[0])\ny = lax.while_loop(g, h, (0, 1))",
         "def h(c):\n    c = (c.p0, c.p1)\n    return State2(p0=c[1], p1=c[0])",
     ),
     "Moved": ("def f(x):\n    return x\ny = f(1)", "from helpers import f\ny = f(1)"),
