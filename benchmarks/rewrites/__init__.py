@@ -9,6 +9,16 @@ from benchmarks.rewrites.modules import Moved
 from benchmarks.rewrites.names import Renamed
 from benchmarks.rewrites.operators import Free, Methods, Operators, Select, Spelled, Tree
 from benchmarks.rewrites.results import Classed, Named, Outlined, Packed, Recorded
+from benchmarks.rewrites.spellings import (
+    Appended,
+    Averaged,
+    Filled,
+    Measured,
+    Normalised,
+    Reshaped,
+    Ternary,
+    Transposed,
+)
 
 REWRITES = (
     Named,
@@ -32,6 +42,14 @@ REWRITES = (
     Written,
     Fresh,
     Placed,
+    Appended,
+    Averaged,
+    Filled,
+    Measured,
+    Normalised,
+    Reshaped,
+    Ternary,
+    Transposed,
     Called,
     Decorated,
     Partials,

@@ -42,6 +42,17 @@ CASES = {
     "Written": ("x += 1", "x = x + 1"),
     "Fresh": ("def f(x):\n    x = g(x)\n    return x", "    x_1 = g(x)\n    return x_1"),
     "Placed": ("y = jnp.mean(x, axis=1)", "y = jnp.mean(x, 1)"),
+    "Reshaped": ("y = jnp.exp(x)\nz = y[:, None]", "z = jnp.reshape(y, (y.shape[0], 1, *y.shape[1:]))"),
+    "Measured": ("n = x.shape[0]", "n = len(x)"),
+    "Averaged": ("y = jnp.mean(x, axis=1)", "y = jnp.sum(x, axis=1) / x.shape[1]"),
+    "Filled": ("y = jnp.ones((2, 3))", "y = jnp.full((2, 3), 1.0)"),
+    "Transposed": ("y = jnp.exp(x).T", "y = jnp.transpose(jnp.exp(x))"),
+    "Normalised": (
+        "y = jax.nn.softmax(x)",
+        "grown_1 = jnp.exp(x)\ny = grown_1 / jnp.sum(grown_1, axis=-1, keepdims=True)",
+    ),
+    "Ternary": ("if c:\n    x = 1\nelse:\n    x = 2", "x = 1 if c else 2"),
+    "Appended": ("y = [f(x) for x in xs]", "y = []\nfor x in xs:\n    y.append(f(x))"),
     "Called": (
         "@functools.partial(jax.jit, static_argnums=1)\ndef f(x, n):\n    return x",
         "def f_1(x, n):\n    return x\nf = jax.jit(f_1, static_argnums=1)",
