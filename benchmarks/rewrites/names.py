@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import ClassVar
 
 from benchmarks.rewrites.base import Rewrite
 
@@ -15,6 +16,7 @@ class Renamed(Rewrite):
     """
 
     only_errors = True
+    stem: ClassVar[str] = "v"
 
     def __init__(self, tree: ast.Module) -> None:
         super().__init__(tree)
@@ -29,7 +31,7 @@ class Renamed(Rewrite):
         said = {name for one in nodes for name in self._said(one)} | methods | set(self.imports)
         free = [name for name in (*sorted(bound), *sorted(fields - bound)) if name not in said]
         free = [name for name in free if not name.startswith(("_", "test")) and name not in {"self", "cls"}]
-        self.names = {name: f"v{number}" for number, name in enumerate(free)}
+        self.names = {name: f"{self.stem}{number}" for number, name in enumerate(free)}
         self.fields = fields & self.names.keys()
         self.changed = bool(self.names)
 
