@@ -50,6 +50,14 @@ def test_what_does_more_than_calculate_stays_a_mapping(function: str) -> None:
     assert len(ops(code, "tree.map")) == 1
 
 
+def test_what_may_be_a_tree_is_mapped_over_beside_what_is_an_array() -> None:
+    tree = "jax.tree.map(flat, (steps, {'a': params, 'b': other}))"
+    code = f"{_START}def f(params, other):\n    {_STEPS}    made = {tree}\n    result = made[0].obs * 1.0\n    return made, result\n"
+    assert shapes(code) == ["35 3"]
+    (op,) = ops(code, "tree.map")
+    assert [one.name for one in next(iter(op.border.trees)).values()] == ["params", "other"]
+
+
 @pytest.mark.parametrize("trees", ["params", "{'a': params}", "steps, params", "(steps, None), (steps, 1)"])
 def test_trees_that_are_not_all_known_stay_whole(trees: str) -> None:
     code = f"{_START}def f(params):\n    {_STEPS}    return jax.tree.map(lambda x, *y: x * 2.0, {trees})\n"

@@ -77,14 +77,15 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
 
 
 def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span: Span) -> Abstract | None:
-    """Return `{"a": f(x), "b": f(y)}` for a function of the leaves of `{"a": x, "b": y}`, each surely an array.
+    """Return `{"a": f(x), "b": f(y)}` for a function of the leaves of `{"a": x, "b": y}` that surely are arrays.
 
-    None where they are not all known, and for a function that does more than calculate: what it does with a key, or to
-    an object, is done once for every leaf, and rules are to see the mapping that repeats it.
+    What may be a tree itself is mapped over as before. None where all may be, and for a function that does more than
+    calculate: what it does with a key, or to an object, is done once for every leaf, and rules are to see the mapping
+    that repeats it.
     """
     shapes = trees_of(it, trees)
     columns = [_leaves(it, tree) for tree in trees]
-    if not columns[0] or isinstance(trees[0], Leaf) or not all(one.array for one in columns[0]):
+    if isinstance(trees[0], Leaf) or not any(one.array for one in columns[0]):
         return None
     if not all(_fits(shapes[0], one) for one in shapes) or len({len(one) for one in columns}) != 1:
         return None
@@ -93,14 +94,25 @@ def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span:
         value.name = value.name or next((key for key in reversed(path) if key.isidentifier()), "")
     it.heap.begin()
     with it.builder.nested("function", "", span) as region:
-        made = [_called(it, function, Arguments(row), span) for row in zip(*columns, strict=True)]
+        rows = [row for row in zip(*columns, strict=True) if row[0].array]
+        made = [_called(it, function, Arguments(row), span) for row in rows]
     if not all(map(_calculates, region.ops)):
         it.heap.undo()
         return None
     it.heap.keep()
     it.builder.region.ops += region.ops
-    results = iter(made)
-    return rebuild(trees[0], lambda leaf: next(results), it, data=True)
+    results, rest = iter(made), iter(_of_others(it, function, columns, span))
+    return rebuild(trees[0], lambda leaf: next(results if leaf.array else rest), it, data=True)
+
+
+def _of_others(
+    it: Interpreter, function: Abstract, columns: Sequence[Sequence[Leaf]], span: Span
+) -> tuple[Abstract, ...]:
+    """Map a function over those leaves that may be trees themselves."""
+    rows = [row for row in zip(*columns, strict=True) if not row[0].array]
+    whole = [TupleValue(column) for column in zip(*rows, strict=True)]
+    made = _mapped(it, Arguments((function, *whole)), span, ()) if rows else None
+    return made.items if isinstance(made, TupleValue) else ()
 
 
 def _called(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> Abstract:
