@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.parts import roots_around
 from jaxaudit.ir import Argument, Op, Region, Value
+from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.libraries.lookup import playing
 
@@ -15,7 +16,7 @@ State = tuple[str, object, object]
 """What is read or changed: its kind, whose it is, its name."""
 
 _COMPILED = ("jit", "pmap", "shard_map")
-_FOLLOWED = ("array.map", "py.operator", "py.unpack", "tree.other")
+_FOLLOWED = ("array.map", "py.operator", "py.unpack", "py.item", "tree.other")
 _STRUCTURES = dict.fromkeys(playing("model.split"), 0) | dict.fromkeys(playing("tree.flatten"), 1)
 """Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
 _FILLED = ("filled",)
@@ -170,10 +171,9 @@ class _Reader:
 
     def _is_structure(self, value: Argument) -> bool:
         """Whether something is equal whenever it is taken of a tree of one structure, whatever the leaves."""
-        op = self._maker(value)
-        whole = self._maker(op.arguments.get("base")) if op is not None and op.name == "py.unpack" else None
-        at = None if whole is None else _STRUCTURES.get(whole.qualified)
-        return op is not None and at is not None and op.results[at] is value
+        part = Part.of(self._maker(value), value) if isinstance(value, Value) else None
+        whole = None if part is None else self._maker(part.whole)
+        return part is not None and whole is not None and _STRUCTURES.get(whole.qualified) == part.at
 
     def _branch(self, op: Op, loops: tuple[Op, ...]) -> None:
         asked = self._made.get(op.operands[0]) if op.operands else None

@@ -38,7 +38,7 @@ from typing import Generic, TypeVar
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.interfaces import Loop, given_to, leaves_as, made_inside, source_of, turn_before
+from jaxaudit.ir.interfaces import Loop, Part, given_to, leaves_as, made_inside, source_of, turn_before
 
 Node = TypeVar("Node", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -242,6 +242,19 @@ def made_of(flow: Flow, value: Value, through: Through) -> Value:
         return op.operands[0] if op is not None and op.operands and through(op) else None
 
     return last(value, step)
+
+
+def whole_of(flow: Flow, value: Value) -> Value:
+    """Return what something was taken out of by its place; itself, where it was not."""
+    part = Part.of(flow.maker(value), value)
+    return value if part is None else part.whole
+
+
+def taken_apart(flow: Flow, whole: Value) -> dict[int, Value]:
+    """Return the parts of something that are taken out of it, each once, by their places."""
+    made = ((op, value) for op in flow.readers.get(whole, ()) for value in op.results)
+    parts = ((part.at, value) for op, value in made if (part := Part.of(op, value)) is not None and part.whole is whole)
+    return dict(parts)
 
 
 def readers(flow: Flow, value: Value) -> Iterator[Op]:

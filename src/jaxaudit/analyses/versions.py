@@ -18,11 +18,11 @@ from itertools import chain
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import depends, last
+from jaxaudit.analyses.queries import depends, last, taken_apart
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SUMS_OF_TWO
-from jaxaudit.ir.interfaces import Branch, Loop, given_to, inside_of
+from jaxaudit.ir.interfaces import Branch, Loop, Part, given_to, inside_of
 from jaxaudit.ir.ops import BODIES, DERIVATIVES, MAPPED, SELECTED, VOCABULARY
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import lookup, playing, plays, updates
@@ -85,11 +85,17 @@ NOTHING = Version()
 """What is known of a value that is no successor of any other, as far as can be told."""
 
 
-def unknown_step(flow: Flow, unpacking: Op) -> Op | None:
-    """Return the `.update` of something unknown whose two results are unpacked: an optimizer's, if one is applied."""
-    made = flow.maker(unpacking.operands[0]) if unpacking.operands and len(unpacking.results) == 2 else None
-    fits = made is not None and made.qualified == ".update" and 3 <= len(made.operands) <= 4
-    return made if fits else None
+def unknown_step(flow: Flow, value: Value) -> tuple[Op, Mapping[int, Value]] | None:
+    """Return the `.update` of something unknown that a value is one of two results of, and both of them.
+
+    It is that of an optimizer, if the first result is applied.
+    """
+    part = Part.of(flow.maker(value), value)
+    made = None if part is None else flow.maker(part.whole)
+    if part is None or made is None or made.qualified != ".update" or not 3 <= len(made.operands) <= 4:
+        return None
+    both = taken_apart(flow, part.whole)
+    return (made, both) if both.keys() == {0, 1} else None
 
 
 def is_optimizer_step(op: Op) -> bool:
@@ -185,7 +191,7 @@ class VersionsDomain:
 
     def __init__(self, facts: Facts) -> None:
         self._flow = facts.flow
-        own = {"tree.leaf": _leaf, "array.map": self._map, "py.item": _part, "py.unpack": self._unpacked}
+        own = {"tree.leaf": _leaf, "array.map": self._map, "py.item": self._unpacked, "py.unpack": self._unpacked}
         self._called = dict(self._by_calls(facts.program))
         table: Mapping[str, Transfer[Version]] = {**dict.fromkeys(VOCABULARY, _made), **own}
         self._table = {name: self._filled(transfer) for name, transfer in table.items()}
@@ -312,12 +318,14 @@ class VersionsDomain:
         return NOTHING
 
     def _unpacked(self, op: Op, read: Read[Version]) -> Sequence[Version]:
-        """Return what the targets of an unpacking are, also of what `.update` gives that is then applied as updates."""
-        made = unknown_step(self._flow, op)
-        if made is None:
+        """Return what the parts of something are, also of what `.update` gives that is then applied as updates."""
+        found = unknown_step(self._flow, op.results[0]) if op.results else None
+        if found is None:
             return _part(op, read)
-        applied = any(plays(one.qualified, "optimizer.apply") for one in self._flow.readers.get(op.results[0], ()))
-        return [Version(frozenset((one,))) for one in made.operands[1:3]] if applied else ()
+        made, both = found
+        applied = any(plays(one.qualified, "optimizer.apply") for one in self._flow.readers.get(both[0], ()))
+        old = {both[at]: one for at, one in enumerate(made.operands[1:3])}
+        return [Version(frozenset((old[one],))) for one in op.results] if applied else ()
 
     def _map(self, op: Op, read: Read[Version]) -> Sequence[Version]:
         """Take `0.9 * mean + 0.1 * x` for the next `mean`: a running average, by the larger weight."""

@@ -95,6 +95,15 @@ ORDERINGS = _ids("less less_equal greater greater_equal")
 EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
+MIRRORED = {
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "equal": "equal",
+    "not_equal": "not_equal",
+}
+"""Comparisons by what they are when their sides change places."""
 DIFFERENCES = ORDERINGS | _ids("subtract divide")
 """Return how two things differ."""
 EQUALITY_CHECKS = EQUALITIES | _ids(

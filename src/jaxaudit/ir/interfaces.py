@@ -186,6 +186,24 @@ def turned_part(index: Argument) -> int | None:
 
 
 @record
+class Part:
+    """What is taken out of something by its place: `a, b = both`, or `a = both[0]` and `b = both[1]`."""
+
+    whole: Value
+    at: int
+
+    @staticmethod
+    def of(op: Op | None, value: Value) -> Part | None:
+        """Return the view of a value that an op makes; None where it is no part, or from where is not known."""
+        base = op.arguments.get("base") if op is not None and op.name in ("py.unpack", "py.item") else None
+        if op is None or not isinstance(base, Value):
+            return None
+        at = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index")
+        known = isinstance(at, int) and at >= 0 and (op.star is None or at < op.star)
+        return Part(base, at) if known and isinstance(at, int) else None
+
+
+@record
 class Mapped:
     """An op whose region runs for every element of an axis, or for every leaf of a tree."""
 

@@ -47,6 +47,9 @@ ROLES = {
     "record.copy": "gives a changed copy of a record or tree",
 }
 
+_SIDES = (("x1", "x2"), ("a", "b"))
+"""What libraries call the two operands of a function that operators stand for: `x` and `y` in the IR."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -86,6 +89,12 @@ class Row:
     def computed_from(self) -> frozenset[str]:
         """The arguments that the shape of the result is computed from."""
         return frozenset(_arguments(self.result))
+
+    def role(self, param: str) -> str:
+        """Return the name of a parameter's argument in the IR, which is one for all libraries that have the function."""
+        if self.op == "array.map" and self.params in _SIDES:
+            return dict(zip(self.params, ("x", "y"), strict=True)).get(param, param)
+        return "key" if param == self.key else param
 
     def position(self, param: str) -> int:
         """Return the place of a parameter among the positional ones, or -1."""

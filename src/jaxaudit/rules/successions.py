@@ -14,6 +14,7 @@ from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Symbol, Value
+from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.libraries.lookup import lookup, plays
 from jaxaudit.rules.intent.names import is_newer, is_unwanted
@@ -75,8 +76,9 @@ def untaken_successors(facts: Facts) -> Iterator[Lost]:
 
 def is_state_of_module(lost: Lost, flow: Flow) -> bool:
     """Whether it is the state that a run of a module gives beside its output: `module-state-mishandled` speaks."""
-    part = None if lost.newer is None else origin(flow, lost.newer, {}).op
-    run = flow.maker(part.operands[0]) if part is not None and part.name == "py.unpack" else None
+    made = None if lost.newer is None else origin(flow, lost.newer, {})
+    part = None if made is None else Part.of(made.op, made.value)
+    run = None if part is None else flow.maker(part.whole)
     return run is not None and plays(run.qualified, "module.apply")
 
 

@@ -287,6 +287,8 @@ def axes_of(facts: Facts) -> Axes:
         found = [(meeting, judge.judge(meeting)) for meeting in meetings]
         conflicts.extend(conflict for _, conflict in found if conflict is not None)
         compared = [meeting for meeting, _ in found if is_named(meeting)]
-        if compared and all(conflict is None for _, conflict in found):
+        # Names of different scopes neither contradict each other nor say that both are one thing.
+        agree = all(related(one.left.dim.labels, one.right.dim.labels) for one in compared)
+        if compared and agree and all(conflict is None for _, conflict in found):
             agreed[op] = compared[0]
     return Axes(agreed, conflicts, threads_of(program, shapes), places)

@@ -14,11 +14,13 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import behind, holders, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
-from jaxaudit.analyses.shapes.literals import axes_in, is_slice
+from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import leaves_as, moved
 from jaxaudit.ir.ops import BODIES, PASSED_ON
+from jaxaudit.ir.types import REST
+from jaxaudit.ir.values import index_parts, is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
     """Return the axes along which an op makes weights: `softmax`, or a division by one's own sum."""
     if op.name == "array.normalise":
         return axes_in(op.arguments.get("axis", -1)) if op.function == "softmax" else None
-    top, bottom = op.argument("x", "x1"), op.argument("y", "x2")
+    top, bottom = op.argument("x"), op.argument("y")
     total = flow.maker(bottom) if isinstance(bottom, Value) and op.function == "divide" else None
     if total is None or total.function != "sum" or total.arguments.get("keepdims") is not True:
         return None
@@ -137,13 +139,21 @@ def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
     for value in _handed_back(start.value, flow):
         yield from _views(_Place(value, start.axis, start.dims), flow, shapes)
     for op in flow.readers.get(start.value, ()):
-        index = op.arguments.get("index") if op.name == "py.item" else None
-        dims = shapes.of(op.result).dims if isinstance(index, tuple) else None
-        if isinstance(index, tuple) and dims is not None and all(is_slice(part) or part is None for part in index):
-            kept = [at for at, part in enumerate(index) if part is not None]
-            kept.extend(range(len(index), len(dims)))
-            if start.axis < len(kept):
-                yield _Place(op.result, kept[start.axis], dims)
+        dims = shapes.of(op.result).dims if _keeps_order(op) else None
+        if dims is None:
+            continue
+        # Only axes of size one come and go: all others stay in one order.
+        old, new = ([at for at, one in enumerate(some) if one != ONE] for some in (start.dims, dims))
+        if start.axis in old and [start.dims[at] for at in old] == [dims[at] for at in new]:
+            yield from _views(_Place(op.result, new[old.index(start.axis)], dims), flow, shapes)
+
+
+def _keeps_order(op: Op) -> bool:
+    """Whether an op may only add or drop axes of size one, if the sizes of all others stay."""
+    if op.name == "py.item":
+        parts = index_parts(op.arguments.get("index"))
+        return all(one is None or one == REST or is_whole(one) for one in parts)
+    return len(op.results) == 1 and op.name in ("array.expand", "array.reshape", "array.squeeze", "array.convert")
 
 
 def _handed_back(value: Value, flow: Flow) -> Iterator[Value]:

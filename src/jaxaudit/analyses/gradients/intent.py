@@ -22,6 +22,7 @@ from jaxaudit.spans import Span
 
 _FEWEST = 2
 """How many leaves two trees must share before one is taken for a copy of the other."""
+_CLOSE = 1e-6
 
 
 def shown_intent(gradient: Gradient, path: str) -> tuple[str, Span] | None:
@@ -121,9 +122,19 @@ def _averages(facts: Facts) -> dict[str, Span]:
     """Return the first moving average or copy of parameters of every file."""
     found: dict[str, Span] = {}
     for op in facts.program.walk():
-        if plays(op.qualified, "average") or (op.name == "tree.map" and _mixes(op)):
+        if plays(op.qualified, "average") or (op.name == "tree.map" and _mixes(op)) or _averages_two(op, facts):
             found.setdefault(op.span.path, op.span)
     return found
+
+
+def _averages_two(op: Op, facts: Facts) -> bool:
+    """Whether an op gives `0.99 * x + 0.01 * y`, as one on every leaf of two trees does."""
+    if op.name != "array.map" or op.function != "add" or len(op.operands) != _FEWEST:
+        return False
+    sides = [made for value in op.operands if (made := facts.flow.maker(value)) is not None]
+    scaled = [one for one in sides if one.function == "multiply" and len(one.operands) == 1]
+    weights = [one for made in scaled for one in made.arguments.values() if isinstance(one, float)]
+    return len(weights) == _FEWEST and abs(sum(weights) - 1) < _CLOSE
 
 
 def _mixes(op: Op) -> bool:

@@ -111,7 +111,7 @@ def accumulated(program: Program, flow: Flow) -> Iterator[Accumulated]:
 def _is_power(sums: Sums, value: Value) -> bool:
     """Whether a value is the powers of one number: `discount ** jnp.arange(n)`."""
     op = sums.maker(value)
-    exponent = None if op is None or op.function != "power" else op.argument("y", "x2")
+    exponent = None if op is None or op.function != "power" else op.argument("y")
     made = sums.maker(exponent) if isinstance(exponent, Value) else None
     return made is not None and made.function == "arange"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
-from jaxaudit.ir.interfaces import Loop, given_to
+from jaxaudit.ir.interfaces import Loop, Part, given_to
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import like, playing, plays
 from jaxaudit.libraries.packages import DIFFERENTIABLE
@@ -225,13 +225,9 @@ def structure_read(flow: Flow, treedef: Value) -> Op | None:
 
 def _second_of(flow: Flow, part: Value, function: str) -> Op | None:
     """Return the call whose second result something is."""
-    made = flow.maker(part)
-    base = None if made is None else _argument(made, "base")
-    call = None if base is None else flow.maker(base)
-    if made is None or call is None or call.qualified != function:
-        return None
-    second = made.results[1:2] == (part,) if made.name == "py.unpack" else made.arguments.get("index") == 1
-    return call if second else None
+    found = Part.of(flow.maker(part), part)
+    call = None if found is None or found.at != 1 else flow.maker(found.whole)
+    return call if call is not None and call.qualified == function else None
 
 
 def _put_together(flow: Flow, op: Op) -> Value | None:

@@ -294,7 +294,7 @@ class Reader:
         whole = moved(op, KEEPING)
         if whole is not None:
             return [(whole, 1.0)]
-        x, y = op.argument("x", "x1", "a", "arr", "base"), op.argument("y", "x2", "exp")
+        x, y = op.argument("x", "a", "arr", "base"), op.argument("y", "exp")
         if op.name not in ("array.map", "array.select") or not op.operands:
             return None
         if op.function in _POWERS:
@@ -354,7 +354,7 @@ class Reader:
 
 def _in_front(op: Op) -> float:
     """Return the number that an op multiplies its operands by."""
-    x, y = (one if isinstance(one, int | float) else 1.0 for one in (op.argument("x", "x1"), op.argument("y", "x2")))
+    x, y = (one if isinstance(one, int | float) else 1.0 for one in (op.argument("x"), op.argument("y")))
     match op.function:
         case "multiply":
             return float(x * y)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from jaxaudit.analyses.ranges.facts import Range, meet
 from jaxaudit.analyses.ranges.look import Look
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS, NEGATIONS
+from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS, MIRRORED, NEGATIONS
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 
 Layout = tuple[object, ...]
@@ -47,7 +47,6 @@ _OPPOSITE = {
     "equal": "not_equal",
     "not_equal": "equal",
 }
-_MIRROR = {"greater": "less", "greater_equal": "less_equal", "less": "greater", "less_equal": "greater_equal"}
 _LAYOUT = REARRANGED | {"py.item"}
 
 
@@ -110,7 +109,7 @@ def _question(name: str, given: list[Argument], holds: bool, layout: Layout) -> 
 def _compared(look: Look, name: str, x: Argument, y: Argument, layout: Layout, *, truly: bool) -> dict[Place, Bound]:
     """Bound both sides of a comparison by the range of the other; where it fails, NaN may be why, and bounds hold."""
     found: dict[Place, Bound] = {}
-    for one, other, question in ((x, y, name), (y, x, _MIRROR.get(name, name))):
+    for one, other, question in ((x, y, name), (y, x, MIRRORED.get(name, name))):
         if isinstance(one, Value):
             bound = _bound(question, look.of(other), look.of(one).integer)
             if bound is not None:

@@ -69,6 +69,12 @@ class ForgetfulAverage(Rule):
     valid = (
         Example(_TARGET.format(order="params, slow", mark=""), "most of it stays"),
         Example("def mix(x, y):\n    z = 0.01 * x + 0.99 * y\n    return z, x\n", "nothing is replaced"),
+        Example(
+            "import optax\nfrom typing import NamedTuple\n\nclass Net(NamedTuple):\n    params: dict\n\n"
+            "def update(fast, slow, updates):\n    fast = Net(params=optax.apply_updates(fast.params, updates))\n"
+            "    return fast, Net(params=optax.incremental_update(fast.params, slow.params, 0.05))\n",
+            "one field of two objects",
+        ),
     )
     invalid = (
         Example(_TARGET.format(order="slow, params", mark="  #!"), "arguments of a helper"),
@@ -139,16 +145,18 @@ def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """A value, what may take its place, and the op that gives the latter."""
+    """A value, what it is mixed with, what may take its place, and the op that gives the latter."""
 
     value: Value
+    other: Value
     result: Value
     op: Op
 
     @property
     def is_by_name(self) -> bool:
-        """Whether both are bound to one name."""
-        return bool(self.value.name) and self.value.name == self.result.name and self.value is not self.result
+        """Whether both are bound to one name, which tells nothing where the other one has it too, as fields may."""
+        name = self.value.name
+        return bool(name) and name == self.result.name != self.other.name and self.value is not self.result
 
 
 def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
@@ -163,9 +171,11 @@ def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
         at, position = region.params.index(one.value), region.results.index(one.result)
         if len(op.operands) != len(region.params) or len(op.results) != len(region.results):
             return None
-        return None if op.name in LOOPS else _Exchange(op.operands[at], op.results[position], op)
+        other = op.operands[region.params.index(one.other)] if one.other in region.params else one.other
+        return None if op.name in LOOPS else _Exchange(op.operands[at], other, op.results[position], op)
 
-    end = last(_Exchange(value, blend.result, blend.op), around)
+    other = blend.large if value is blend.small else blend.small
+    end = last(_Exchange(value, other, blend.result, blend.op), around)
     if end.is_by_name:
         return end.op
     loop = flow.loop_of(end.value)

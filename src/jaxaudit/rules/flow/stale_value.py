@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import depends, whole_of
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.analyses.versions import Ground, Version, Versions
@@ -222,8 +222,7 @@ def _overwritten(program: Program, facts: Facts) -> Iterator[tuple[Op, Value, Op
     for note in program.named("py.overwritten"):
         lost, values = (note.had or ())[:1], (note.values or ())[:1]
         version = versions.of(lost[0]) if lost and values and uses.is_read(lost[0]) else None
-        made = flow.maker(values[0]) if version is not None else None
-        whole = flow.maker(made.operands[0]) if made is not None and made.name == "py.unpack" else made
+        whole = flow.maker(whole_of(flow, values[0])) if version is not None else None
         if version is None or whole is None or depends(flow, values[0], lost):
             continue
         step, old = versions.maker(lost[0]), [one for one in version.in_order if one in whole.operands]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import depends, whole_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Value
@@ -110,8 +110,7 @@ def _judge(note: Op, facts: Facts) -> Obligation:
 
 def _call(note: Op, flow: Flow) -> Op | None:
     """Return the call of a function of the program, or of an unknown one, whose results are unpacked."""
-    makers = [made for leaves in note.values or () for leaf in leaves if (made := flow.giver(leaf, note)) is not None]
-    whole = (flow.giver(made.operands[0], note) if made.name == "py.unpack" else made for made in makers)
+    whole = (flow.giver(whole_of(flow, leaf), note) for leaves in note.values or () for leaf in leaves)
     return next((made for made in whole if made is not None and made.name in _CALLS), None)
 
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, by_hand, made_as, own_results
@@ -226,12 +227,12 @@ def _own_parts(call: Applied, flow: Flow) -> Iterator[tuple[Op, int]]:
     """Return the derivatives of unknown functions of which a call is given the loss (0), or what stands beside it."""
     for value in values_in(call.gradients):
         made = made_as(flow, value)
-        part = flow.maker(made)
-        base = made_as(flow, part.operands[0]) if part is not None and part.name == "py.unpack" else None
+        part = Part.of(flow.maker(made), made)
+        base = None if part is None else made_as(flow, part.whole)
         whole = None if base is None else flow.maker(base)
         if part is not None and base is not None and whole is not None and whole.name == "grad" and _has_aux(whole):
             if whole.results.index(base) < own_results(whole):
-                yield whole, part.results.index(made)
+                yield whole, part.at
 
 
 def _parts(call: Applied, flow: Flow, used: set[Op]) -> Iterator[Obligation]:

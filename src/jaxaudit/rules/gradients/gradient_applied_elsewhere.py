@@ -112,9 +112,8 @@ class GradientAppliedElsewhere(Rule):
 
 def _updates(flow: Flow, updates: Argument) -> Argument:
     """Return the gradients that the step of an unknown optimizer made updates from."""
-    made = flow.maker(updates) if isinstance(updates, Value) else None
-    step = unknown_step(flow, made) if made is not None and made.name == "py.unpack" else None
-    return updates if step is None else step.operands[1]
+    found = unknown_step(flow, updates) if isinstance(updates, Value) else None
+    return updates if found is None else found[0].operands[1]
 
 
 def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:

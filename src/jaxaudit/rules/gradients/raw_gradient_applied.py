@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.versions import unknown_step
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, raw
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, raw, unknown_steps
 
 _PROGRAM = """
 import optax
@@ -58,8 +57,7 @@ class RawGradientApplied(Rule):
         """List everything that is added to parameters."""
         flow = facts.flow
         calls = list(applied(program, flow)) if program.front_end == "source" else []
-        unpacked = (unknown_step(flow, op) for op in program.named("py.unpack"))
-        steps = [Applied(op, op.operands[1], None) for op in unpacked if op is not None]
+        steps = [Applied(op, op.operands[1], None) for op, _ in unknown_steps(program, flow)]
         steps += [call for call in calls if call.op.qualified not in APPLIES]
         stepped = {op: call.op for call in steps if (op := raw(flow, call)) is not None}
         for call in calls:

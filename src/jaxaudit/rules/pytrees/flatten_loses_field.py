@@ -160,6 +160,9 @@ def _judge(op: Op) -> Obligation:
         if field is None and kept and kept not in flattened:
             text = f"`{kept}` is lost when `{op.class_name}` is rebuilt: it is not flattened"
             return _broken(op, text, Severity.ERROR if param in (op.given_names or ()) else Severity.WARNING)
+    for param, kept, field in zip(params, stored, flattened, strict=True):
+        if field and not kept:
+            return unknown(op.span, f"whether `{op.class_name}` keeps `{param}` as it is given is not known")
     return proved(op.span, f"every field of `{op.class_name}` comes back where it was")
 
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import playing, takes_function
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
@@ -333,10 +334,10 @@ def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
 def _updated_state(note: Op, flow: Flow) -> Op | None:
     """Return the run of a module whose new state is bound to a name that nothing reads."""
     value = note.values[0] if note.values and len(note.values) == 1 else None
-    part = flow.maker(value) if isinstance(value, Value) else None
-    if part is None or part.name != "py.unpack" or len(part.results) != 2 or part.results[1] is not value:
+    part = Part.of(flow.maker(value), value) if isinstance(value, Value) else None
+    if part is None or part.at != 1:
         return None
-    made = flow.maker(part.operands[0])
+    made = flow.maker(part.whole)
     return made if made is not None and made.qualified in _RUNS and made.arguments.get("mutable") else None
 
 

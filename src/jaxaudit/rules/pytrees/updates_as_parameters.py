@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin,
 from jaxaudit.analyses.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Loop, Part
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
@@ -189,12 +189,11 @@ def _given(flow: Flow, found: Origin) -> tuple[Op, int] | None:
     if op is not None and op.name == "tree.leaf":
         tree = op.arguments.get("tree")
         op, value = (flow.maker(tree), tree) if isinstance(tree, Value) else (None, value)
-    base = op.arguments.get("base") if op is not None else None
-    step = flow.maker(base) if isinstance(base, Value) else None
-    if op is None or step is None or not is_optimizer_step(step):
+    part = Part.of(op, value)
+    step = None if part is None else flow.maker(part.whole)
+    if part is None or step is None or not is_optimizer_step(step):
         return None
-    position = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index")
-    return (step, position) if position in (0, 1) and isinstance(position, int) else None
+    return (step, part.at) if part.at in (0, 1) else None
 
 
 def _parameters(flow: Flow, step: Op, context: Context) -> Iterator[Value]:

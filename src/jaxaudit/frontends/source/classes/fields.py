@@ -164,8 +164,9 @@ def _function(given: ast.expr, node: ast.ClassDef, tree: ast.Module) -> Function
             return given
         case ast.Name(id=name):
             return _named(name, tree)
-        case ast.Attribute(attr=name):
-            return _named(name, node)
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            holders = (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == owner)
+            return _named(name, next(holders, node))
     return None
 
 

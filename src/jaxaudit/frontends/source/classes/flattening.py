@@ -176,15 +176,18 @@ class _Reader:
     def give(self, value: ast.expr | None) -> None:
         match value:
             case ast.Tuple(elts=[children, structure]):
-                # What a variable holds is told where it was put in.
-                where = self.places.get(children.id, children) if isinstance(children, ast.Name) else children
-                self.given.append(Flattening(self.part(children), self.part(structure), where))
+                self.given.append(self._pair(children, structure))
             case ast.Name(id=name) if name in self.pairs:
                 self.given.append(self.pairs[name])
             case ast.Call() if _asks_base(value):
                 self.given.append(self.inherited())
             case _:
                 self.given.append(None)
+
+    def _pair(self, children: ast.expr, structure: ast.expr) -> Flattening:
+        # What a variable holds is told where it was put in.
+        where = self.places.get(children.id, children) if isinstance(children, ast.Name) else children
+        return Flattening(self.part(children), self.part(structure), where)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         match target, value:
@@ -200,7 +203,7 @@ class _Reader:
                 if texts is not None:
                     self.texts[name] = texts
                 if isinstance(value, ast.Tuple) and len(value.elts) == 2:
-                    self.pairs[name] = Flattening(self.part(value.elts[0]), self.part(value.elts[1]))
+                    self.pairs[name] = self._pair(*value.elts)
                 self.names[name] = self.part(value)
                 self.places[name] = value
             case ast.Subscript(value=ast.Name(id=name), slice=key), _:

@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.interpret import (
 )
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes import bindings, misfits
-from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments
+from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments, unfolded
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -84,16 +84,12 @@ def call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -> Abs
     match callee:
         case FunctionValue():
             return functions.call_function(it, callee, given, span)
-        case BoundMethod():
-            return functions.call_function(it, callee.function, given.prepended(callee.receiver), span)
         case Library():
             return library.call(it, callee.name, given, span)
         case Attribute():
             return methods.call(it, callee.receiver, callee.name, given, span)
-        case PartialValue():
-            keywords = {**callee.kwargs, **given.keywords}
-            merged = Arguments((*callee.args, *given.positional), keywords, given.star, given.stars)
-            return call(it, callee.function, merged, span)
+        case BoundMethod() | PartialValue():
+            return call(it, *unfolded(callee, given), span)
         case Transformed():
             return transforms.apply(it, callee, given, span)
         case ClassValue():

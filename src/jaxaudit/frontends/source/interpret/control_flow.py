@@ -21,6 +21,7 @@ from jaxaudit.frontends.source.interpret.regions import (
 )
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.callables import name_of
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise, merge
 from jaxaudit.frontends.source.values.trees import trees_of
@@ -60,7 +61,7 @@ def run_scan(
     init, xs = lifted(it, init, span), lifted(it, xs, span)
     carry, items = flattened(it, [init]), flattened(it, [xs])
     params = (*carry.params, *items.params)
-    with it.builder.nested("function", transforms.name_of(function), span, params) as region:
+    with it.builder.nested("function", name_of(function), span, params) as region:
         inner = transforms.call_inside(it, function, call(carry.values[0], items.values[0]), span)
         next_carry, ys = _pair(it, inner, span)
         out = _carried(it, carry, next_carry, span)
@@ -102,7 +103,7 @@ def _loop_attrs(
     it: Interpreter, function: Abstract, carry: int, options: dict[str, Abstract | None], span: Span
 ) -> dict[str, object]:
     known = {name: argument(it, value, span) for name, value in options.items() if value is not None}
-    return {"function": transforms.name_of(function), "carry": carry, **known}
+    return {"function": name_of(function), "carry": carry, **known}
 
 
 def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -115,7 +116,7 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     bounds = (materialise(it, lower, span), materialise(it, upper, span))
     carry = flattened(it, [init])
     index = it.builder.value(span, "i")
-    with it.builder.nested("function", transforms.name_of(function), span, (index, *carry.params)) as region:
+    with it.builder.nested("function", name_of(function), span, (index, *carry.params)) as region:
         inner = transforms.call_inside(it, function, Arguments((Leaf(index), carry.values[0])), span)
         out = _carried(it, carry, inner, span)
         handed = Border(trees_of(it, (inner,)))
@@ -149,11 +150,11 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     condition, body, start = (value or NONE for value in bound)
     init = lifted(it, start, span)
     tested, carry = flattened(it, [init]), flattened(it, [init])
-    with it.builder.nested("function", transforms.name_of(condition), span, tested.params) as test_region:
+    with it.builder.nested("function", name_of(condition), span, tested.params) as test_region:
         asked = transforms.call_inside(it, condition, Arguments(tested.values), span)
         answer = materialise(it, asked, span)
     it.builder.close(test_region, (answer,))
-    with it.builder.nested("function", transforms.name_of(body), span, carry.params) as region:
+    with it.builder.nested("function", name_of(body), span, carry.params) as region:
         inner = transforms.call_inside(it, body, Arguments(carry.values), span)
         out = _carried(it, carry, inner, span)
         handed = Border(trees_of(it, (inner,)))
@@ -224,7 +225,7 @@ def _choose(
     inputs = flattened(it, given)
     for at, (function, share) in enumerate(branches):
         inputs = flattened(it, given) if at else inputs
-        with it.builder.nested("function", transforms.name_of(function), span, inputs.params) as region:
+        with it.builder.nested("function", name_of(function), span, inputs.params) as region:
             inner.append(transforms.call_inside(it, function, Arguments(inputs.values[share]), span))
             arrays.append(lifted(it, inner[-1], given_at(it, span)))
         regions.append(region)
@@ -247,7 +248,7 @@ def _choose(
     it.restore(before)
     for at, region in enumerate(regions):
         it.builder.close(region, tuple(parts[at] for parts in columns))
-    names = ", ".join(transforms.name_of(function) for function, _ in branches)
+    names = ", ".join(name_of(function) for function, _ in branches)
     attrs: dict[str, object] = {"function": names, "entered": entered, "handed": Border(trees_of(it, inner))}
     it.emit("cond", span, attrs=attrs, operands=(asked, *inputs.operands), results=tuple(made), regions=tuple(regions))
     return merged
@@ -271,7 +272,7 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
         words = words if spelling else {name: lifted(it, value, span) for name, value in words.items()}
         operands = Arguments(staged, words, given.star, stars)
         inputs = flattened(it, operands.all())
-        attrs: dict[str, object] = {"function": transforms.name_of(function), "spelling": spelling}
+        attrs: dict[str, object] = {"function": name_of(function), "spelling": spelling}
         if op in ("map", "tree.map"):
             attrs["in_axes"] = (0,) * len(inputs.operands)
             attrs["xs"] = kind_of_argument(it, rest[0]) if rest else ""

@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.interpret.functions import replaced
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
+from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed, name_of, written_in
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, TupleValue
 from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
@@ -27,25 +27,30 @@ _UNFIT = ("key.", "py.append", "py.store", "py.set_item", "callback")
 class Rules(NamedTuple):
     """The two functions given to `defvjp`, or the one given to `defjvp`."""
 
-    forward: FunctionValue
-    backward: FunctionValue | None
+    forward: Abstract
+    backward: Abstract | None
 
     @property
-    def last(self) -> FunctionValue:
+    def last(self) -> Abstract:
         """The rule that gives the derivative."""
         return self.backward or self.forward
+
+    @property
+    def written(self) -> tuple[FunctionValue | None, ...]:
+        """The functions of the audited code that the rules are."""
+        return tuple(written_in(one)[0] for one in self if one is not None)
 
 
 def define(it: Interpreter, receiver: Abstract, given: Arguments, *, pushes: bool = False) -> None:
     """Remember `f.defvjp(forward, backward)`, or `f.defjvp(rule)` which pushes tangents forward."""
     forward, backward = (given.get(0, "jvp"), None) if pushes else (given.get(0, "fwd"), given.get(1, "bwd"))
     function = receiver.function if isinstance(receiver, Transformed) else receiver
-    if isinstance(function, FunctionValue) and isinstance(forward, FunctionValue):
-        if isinstance(backward, FunctionValue) or pushes:
-            rules = it.derivatives[function.node] = Rules(
-                forward, backward if isinstance(backward, FunctionValue) else None
-            )
-            it.served.update((one.node, function) for one in rules if one is not None)
+    if not isinstance(function, FunctionValue) or forward is None or (backward is None and not pushes):
+        return
+    rules = Rules(forward, backward)
+    if None not in rules.written:
+        it.derivatives[function.node] = rules
+        it.served.update((one.node, function) for one in rules.written if one is not None)
 
 
 def follow(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> None:
@@ -61,7 +66,7 @@ def follow(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -
     if max(static, default=-1) >= len(given.positional):
         return
     followed = it.followed_rules.setdefault(function.node, [])
-    if len(followed) < _MOST and not any(one is not None and one.node in it.active for one in rules):
+    if len(followed) < _MOST and not any(one is not None and one.node in it.active for one in rules.written):
         followed.append(span)
         _emit(it, function, rules, given, static, span)
 
@@ -86,7 +91,7 @@ def _emit(
 ) -> None:
     inputs = flattened(it, given.positional)
     moving = [at for at in range(len(given.positional)) if at not in static]
-    with it.builder.nested("function", rules.last.name, span, inputs.params) as region:
+    with it.builder.nested("function", name_of(rules.last), span, inputs.params) as region:
         args = replaced(given, inputs).positional
         if rules.backward is None:
             gradients, attrs = _pushed(it, rules.forward, args, static, span)
@@ -98,7 +103,7 @@ def _emit(
         "arguments": tuple(_parameter(function, at) for at in moving),
         "primals": tuple(data_leaves(it, args[at]) for at in moving),
         **_returned(rules.last, len(moving)),
-        "rule": rules.last.name,
+        "rule": name_of(rules.last),
     }
     made = [*(part or () for part in gradients or ()), attrs.get("outputs", ())]
     it.builder.close(region, tuple(dict.fromkeys(value for part in made for value in part)))
@@ -111,7 +116,7 @@ Followed = tuple[tuple[tuple[Value, ...] | None, ...] | None, dict[str, Any]]
 """The leaves of each derivative (None for a missing one), and what crosses between the rules."""
 
 
-def _pushed(it: Interpreter, rule: FunctionValue, args: tuple[Abstract, ...], static: set[int], span: Span) -> Followed:
+def _pushed(it: Interpreter, rule: Abstract, args: tuple[Abstract, ...], static: set[int], span: Span) -> Followed:
     """Give a rule a tangent for every argument, and return the tangents of what it gives."""
     moving = [one for at, one in enumerate(args) if at not in static]
     # A number of Python's stands still.
@@ -135,12 +140,7 @@ def _linear(it: Interpreter, value: Abstract, span: Span) -> Abstract:
 
 
 def _backward(
-    it: Interpreter,
-    forward: FunctionValue,
-    backward: FunctionValue,
-    args: tuple[Abstract, ...],
-    static: set[int],
-    span: Span,
+    it: Interpreter, forward: Abstract, backward: Abstract, args: tuple[Abstract, ...], static: set[int], span: Span
 ) -> Followed:
     """Hand what the forward rule saves, and a cotangent, to the backward rule."""
     left = known_items(it, it.call(forward, Arguments(args), span))
@@ -162,9 +162,12 @@ def _backward(
     return tuple(None if isinstance(one, Const) and one.value is None else data_leaves(it, one) for one in items), attrs
 
 
-def _names(forward: FunctionValue) -> tuple[str, ...]:
+def _names(forward: Abstract) -> tuple[str, ...]:
     """Return the names that the forward rule saves, in order."""
-    node = forward.node
+    written, _ = written_in(forward)
+    if written is None:
+        return ()
+    node = written.node
     returned = [node.body] if isinstance(node, ast.Lambda) else [one.value for one in _returns(node)]
     match returned[-1:]:
         case [ast.Tuple(elts=[_, ast.Tuple(elts=saved)])]:
@@ -176,9 +179,12 @@ def _returns(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.Return]:
     return [one for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
 
 
-def _taken(backward: FunctionValue, at: int) -> dict[str, object]:
+def _taken(backward: Abstract, at: int) -> dict[str, object]:
     """Return the names that the backward rule unpacks what was saved into, and where."""
-    node = backward.node
+    written, bound = written_in(backward)
+    if written is None:
+        return {}
+    node, at = written.node, at + bound
     names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
     if isinstance(node, ast.Lambda) or at >= len(names):
         return {}
@@ -186,13 +192,16 @@ def _taken(backward: FunctionValue, at: int) -> dict[str, object]:
         match statement:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=name)) if name == names[at]:
                 taken = tuple(one.id if isinstance(one, ast.Name) else "" for one in targets)
-                return {"taken": taken, "unpacked": _span(backward.module.path, statement)}
+                return {"taken": taken, "unpacked": _span(written.module.path, statement)}
     return {}
 
 
-def _returned(backward: FunctionValue, count: int) -> dict[str, object]:
+def _returned(backward: Abstract, count: int) -> dict[str, object]:
     """Return where the backward rule returns, and where the expression for each argument stands."""
-    node, path = backward.node, backward.module.path
+    written, _ = written_in(backward)
+    if written is None:
+        return {}
+    node, path = written.node, written.module.path
     found = [node.body] if isinstance(node, ast.Lambda) else [one.value for one in _returns(node)]
     last = found[-1] if found else None
     if last is None:

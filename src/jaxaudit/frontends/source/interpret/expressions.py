@@ -20,6 +20,7 @@ from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, 
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.type_tests import narrowed
 from jaxaudit.ir import Exit, Size
+from jaxaudit.ir.functions import MIRRORED
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
 
@@ -225,6 +226,9 @@ def _compare_pair(
         # Arrays of JAX leave this to Python, which asks whether it is the same object.
         return Leaf(it.emit("py.operator", span, arguments, {"operator": _SAME_AS_IS[function]}).result)
     if function is not None:
+        if isinstance(left, Const) and function in MIRRORED:
+            # `0 < x` is `x > 0`.
+            function, arguments = MIRRORED[function], {"x": arguments["y"], "y": arguments["x"]}
         made = it.emit("array.map", span, arguments, {"function": function, "operator": True, **notes}).result
         return Leaf(made, array=_is_array(left) or _is_array(right))
     word = _WORDS[type(operator)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence as Seq
 
 from jaxaudit.frontends.source.interpret import (
     applied,
     calls,
+    compositions,
     control_flow,
     holders,
     likeness,
@@ -17,11 +19,12 @@ from jaxaudit.frontends.source.interpret import (
     transforms,
 )
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.interpret.operators import in_a_row, is_tuple
 from jaxaudit.frontends.source.interpret.regions import data_leaves
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.notes.orders import keys_of, orders
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import Library
+from jaxaudit.frontends.source.values.callables import Library, name_of
 from jaxaudit.frontends.source.values.heap import ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
@@ -45,12 +48,14 @@ _TAKES_ARRAYS = frozenset(("array.join", "array.create", "array.reduce"))
 _ITERATORS = frozenset(("builtins.map", "builtins.filter"))
 _LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
 """Ops that give back the tree they are given."""
+_TAKES_SIZES = frozenset(("array.reshape", "array.permute"))
+"""Ops whose sizes or axes may come one by one, or as one tuple."""
 
 
 def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     """Call a library function by its qualified name."""
     name = canonical(name)
-    for table in (python_calls.HANDLERS, control_flow.HANDLERS, settings.HANDLERS):
+    for table in (python_calls.HANDLERS, control_flow.HANDLERS, settings.HANDLERS, compositions.HANDLERS):
         handler = table.get(name)
         if handler is not None:
             made = handler(it, given, span)
@@ -72,7 +77,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         if cls and (by_name := {key: one.value for key, one in given.keywords.items() if isinstance(one, Leaf)}):
             attrs["named"] = by_name
         if name in _ITERATORS and given.positional:
-            cls, attrs["of"] = name, transforms.name_of(given.positional[0])
+            cls, attrs["of"] = name, name_of(given.positional[0])
         return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=operands).result, cls)
     reason = UNMODELLED.get(name, f"{name} is not modelled")
     return calls.unknown_call(it, Library(name), given, reason, span, name, cls)
@@ -152,39 +157,36 @@ def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> A
 def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[str, Argument]:
     """Bind a call's arguments to the parameter names of a row; the key is always called `key`."""
     bound: dict[str, Argument] = {}
-    params = row.params
+    params, star = row.params, given.star
     for position, value in enumerate(given.positional):
         name = params[position] if position < len(params) else ""
         if name.startswith("*"):
-            rest = tuple(argument(it, part, span) for part in given.positional[position:])
-            if row.op == "array.reshape" and isinstance(given.star, Leaf) and given.after >= 0:
-                # `x.reshape(n, *rest)` asks for the shape `(n,) + rest`.
-                return {**bound, name[1:]: (_joined(it, rest, given.star, given.after, span),)}
-            bound[name[1:]] = rest
+            bound[name[1:]] = _rest(it, row, given, given.positional[position:], span)
+            star = None if row.op in _TAKES_SIZES and _is_known(given) else star
             break
-        bound[_role(row, name or f"extra{position}")] = argument(it, value, span)
+        bound[row.role(name or f"extra{position}")] = argument(it, value, span)
     for name, value in given.keywords.items():
-        bound[_role(row, name)] = argument(it, value, span)
-    for name, value in (("*", given.star), ("**", given.stars)):
+        bound[row.role(name)] = argument(it, value, span)
+    for name, value in (("*", star), ("**", given.stars)):
         if value is not None:
             bound[name] = tuple(leaves(it, value))
     return bound
 
 
-def _joined(it: Interpreter, parts: tuple[Argument, ...], star: Leaf, after: int, span: Span) -> Argument:
-    """Return a tuple with an unknown number of items among known ones."""
-    attrs = {"function": "add", "operator": True, "own": True}
-    before, behind = parts[: len(parts) - after], parts[len(parts) - after :]
-    made: Argument = star.value
-    if before:
-        made = it.emit("array.map", span, {"x": before, "y": made}, attrs).result
-    if behind:
-        made = it.emit("array.map", span, {"x": made, "y": behind}, attrs).result
-    return made
+def _is_known(given: Arguments) -> bool:
+    """Whether it is known where all of what came by `*` stands among the others."""
+    return isinstance(given.star, Leaf) and given.after >= 0
 
 
-def _role(row: Row, name: str) -> str:
-    return "key" if name == row.key else name
+def _rest(it: Interpreter, row: Row, given: Arguments, values: Seq[Abstract], span: Span) -> Argument:
+    """Return what a `*` parameter gets. `x.reshape(n, *rest)` and `x.reshape((n, *rest))` ask for one shape."""
+    rest = tuple(argument(it, part, span) for part in values)
+    if row.op not in _TAKES_SIZES:
+        return rest
+    if isinstance(given.star, Leaf) and _is_known(given):
+        before, behind = rest[: len(rest) - given.after], rest[len(rest) - given.after :]
+        return in_a_row(it, [one for one in (before, given.star.value, behind) if one != ()], span).value
+    return rest[0] if len(rest) == 1 and (isinstance(rest[0], tuple) or is_tuple(values[0])) else rest
 
 
 def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arguments, span: Span) -> Abstract:

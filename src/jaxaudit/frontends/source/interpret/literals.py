@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.filled import ordered_leaves, plain
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
+from jaxaudit.frontends.source.interpret.operators import in_a_row
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.orders import keys_of
@@ -31,8 +32,8 @@ from jaxaudit.frontends.source.values.model import (
     placed,
     sized,
 )
-from jaxaudit.frontends.source.values.structure import leaves, rebuild
-from jaxaudit.ir import Exit, Value
+from jaxaudit.frontends.source.values.structure import argument, leaves, rebuild
+from jaxaudit.ir import Argument, Exit, Value
 
 _LONGEST = 256
 """Displays longer than this are data, not structure."""
@@ -59,6 +60,7 @@ def _items(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> list[Abstra
     kind = type(node).__name__.lower()
     if len(node.elts) > _LONGEST:
         return Leaf(it.emit("py.container", it.span(node), attrs={"kind": kind}, operands=()).result)
+    runs: list[Argument] = []
     items: list[Abstract] = []
     for item in node.elts:
         if not isinstance(item, ast.Starred):
@@ -66,13 +68,18 @@ def _items(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> list[Abstra
             continue
         value = it.evaluate(item.value)
         known = known_items(it, value)
-        if known is None:
-            # Nobody runs through a method: what stands here is the attribute, not the object that has it.
-            spread = it.load_attribute(value, it.span(item)) if isinstance(value, Attribute) else value
-            operands = (*(leaf for part in items for leaf in leaves(it, part)), *leaves(it, spread))
-            return Leaf(it.emit("py.container", it.span(node), attrs={"kind": kind}, operands=operands).result)
-        items.extend(known)
-    return items
+        if known is not None:
+            items.extend(known)
+            continue
+        # Nobody runs through a method: what stands here is the attribute, not the object that has it.
+        spread = it.load_attribute(value, it.span(item)) if isinstance(value, Attribute) else value
+        runs += [*_listed(it, items, node), argument(it, spread, it.span(item))]
+        items = []
+    return items if not runs else in_a_row(it, [*runs, *_listed(it, items, node)], it.span(node), kind)
+
+
+def _listed(it: Interpreter, items: list[Abstract], node: ast.expr) -> list[Argument]:
+    return [tuple(argument(it, one, it.span(node)) for one in items)] if items else []
 
 
 def dict_(it: Interpreter, node: ast.Dict) -> Abstract:

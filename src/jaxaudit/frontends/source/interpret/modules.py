@@ -286,8 +286,10 @@ def _changing(tree: ast.Module, text: str) -> frozenset[str]:
 def is_main_block(node: ast.stmt) -> bool:
     """Whether this is `if __name__ == "__main__":`."""
     match node:
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), comparators=[ast.Constant(value="__main__")])):
-            return True
+        case ast.If(test=ast.Compare(left=left, comparators=[right])):
+            name, text = (left, right) if isinstance(left, ast.Name) else (right, left)
+            is_name = isinstance(name, ast.Name) and name.id == "__name__"
+            return is_name and isinstance(text, ast.Constant) and text.value == "__main__"
     return False
 
 

@@ -10,7 +10,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.interpret.staging import signature_of
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import Transformed
+from jaxaudit.frontends.source.values.callables import Transformed, name_of
 from jaxaudit.frontends.source.values.model import Abstract, Leaf
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value
@@ -35,7 +35,7 @@ def run_kernel(it: Interpreter, callee: Transformed, given: Arguments, span: Spa
     outside = [*given.all(), *([] if made_of is None else [made_of])]
     whole = tuple(value for one in outside for value in leaves(it, one)) if _BLOCKS.isdisjoint(callee.options) else ()
     names = signature_of(callee.function).names
-    label = transforms.name_of(callee.function)
+    label = name_of(callee.function)
     with it.builder.nested("function", label, span) as region:
         references = [_reference(it, at, whole, name, span) for at, name in enumerate(names)]
         transforms.call_inside(it, callee.function, Arguments(tuple(references)), span)

@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.interpret.staging import unbound
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
 from jaxaudit.frontends.source.values.annotations import annotated_value, instance
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, PartialValue, Transformed
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, written_in
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.model import Abstract, Leaf
 from jaxaudit.ir import Root, Value
@@ -32,19 +32,13 @@ def callers_in_bases(function: FunctionValue) -> list[FunctionValue]:
     if owner is None:
         return []
     members = [
-        (name, _innermost(member))
+        (name, written_in(member)[0])
         for base in ancestry(owner)[1:]
         if function.name in base.namespace
         for name, member in base.namespace.items()
         if name not in owner.namespace
     ]
     return [one for _, one in members if one is not None and function.name in _own_names(one.node)]
-
-
-def _innermost(member: Abstract) -> FunctionValue | None:
-    while isinstance(member, Transformed | PartialValue):
-        member = member.function
-    return member if isinstance(member, FunctionValue) else None
 
 
 @lru_cache(maxsize=16_384)

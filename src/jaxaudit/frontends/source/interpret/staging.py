@@ -17,7 +17,14 @@ from jaxaudit.frontends.source.interpret.regions import (
 )
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
+from jaxaudit.frontends.source.values.callables import (
+    Attribute,
+    BoundMethod,
+    FunctionValue,
+    PartialValue,
+    Transformed,
+    written_in,
+)
 from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Frame, free_names
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
@@ -214,11 +221,8 @@ def _joined(parts: Seq[Parametrised], entered: Entered) -> Parametrised:
 
 
 def _optional(it: Interpreter, function: Abstract) -> frozenset[str]:
-    while isinstance(function, Transformed | PartialValue | BoundMethod):
-        function = function.function
-    if isinstance(function, FunctionValue) and function.node is it.uncalled:
-        return frozenset(function.defaults)
-    return frozenset()
+    written, _ = written_in(function)
+    return frozenset(written.defaults) if written is not None and written.node is it.uncalled else frozenset()
 
 
 def _role(given: Arguments, at: int, names: tuple[str, ...], statics: Statics) -> tuple[str, bool | None]:

@@ -19,15 +19,16 @@ from jaxaudit.frontends.source.interpret.regions import (
 )
 from jaxaudit.frontends.source.interpret.staging import captured_values, signature_of, stage, static_leaves
 from jaxaudit.frontends.source.notes import misfits
-from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items, unfolded
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
-    BoundMethod,
     ClassValue,
     FunctionValue,
     Library,
     PartialValue,
     Transformed,
+    name_of,
+    written_in,
 )
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
@@ -62,10 +63,8 @@ def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
 
 
 def _note_wrapper(it: Interpreter, function: Abstract, made: Transformed) -> None:
-    inner = function
-    while isinstance(inner, Transformed | PartialValue | BoundMethod):
-        inner = inner.function
-    if isinstance(inner, FunctionValue):
+    inner, _ = written_in(function)
+    if inner is not None:
         it.wrappers[inner.node] = made
 
 
@@ -139,17 +138,6 @@ def _made(function: Abstract) -> int:
             return 0
 
 
-def name_of(function: Abstract) -> str:
-    """Name a function for people."""
-    match function:
-        case FunctionValue(name=name) | Library(name=name):
-            return name
-        case BoundMethod(function=inner) | PartialValue(function=inner) | Transformed(function=inner):
-            return name_of(inner)
-        case _:
-            return ""
-
-
 def run_body(
     it: Interpreter,
     op: str,
@@ -194,17 +182,14 @@ def run_body(
 
 
 def _where(function: Abstract, span: Span) -> Span:
-    inner = function
-    while isinstance(inner, Transformed | PartialValue | BoundMethod):
-        inner = inner.function
-    return functions.function_span(inner) if isinstance(inner, FunctionValue) else span
+    inner, _ = written_in(function)
+    return span if inner is None else functions.function_span(inner)
 
 
 def call_inside(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> Abstract:
     """Call a function whose body belongs to the open region, without a call op of its own where possible."""
     misfits.note_run(it, function, given, _where(function, span))
-    if isinstance(function, BoundMethod):
-        function, given = function.function, given.prepended(function.receiver)
+    function, given = unfolded(function, given)
     if isinstance(function, FunctionValue) and not functions.unfollowable(it, function):
         return functions.enter(it, function, given)
     return it.call(function, given, span)

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jaxaudit.frontends.source.interpret import transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue
+from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue, name_of
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
-from jaxaudit.frontends.source.values.structure import leaves, materialise
+from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
-from jaxaudit.ir.trees import Border
+from jaxaudit.ir import Op
+from jaxaudit.ir.trees import CONTAINERS, Border, Tree
 from jaxaudit.spans import Span
 
 _DEEPEST = 4
 """How deep in containers a None is looked for."""
+
+_PLAIN = frozenset(("py.item", "py.const", "py.container", "py.call", "py.call_library", "py.return", "grad.stop"))
+"""Ops that calculate, beside those of arrays."""
 
 
 def tree_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -40,16 +45,21 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
         return None
     function = given.positional[0]
     trees = [it.load_attribute(one, span) if isinstance(one, Attribute) else one for one in given.positional[1:]]
+    gathers = isinstance(function, FunctionValue) and function.node.args.vararg is not None and not given.spread
+    plain = not (before or gathers or given.keywords or given.stars is not None)
+    apart = _apart(it, function, trees, span) if plain else None
+    if apart is not None:
+        return apart
     wholes = Arguments((*before, *(Leaf(materialise(it, tree, span)) for tree in trees)))
     inputs = flattened(it, wholes.all())
     attrs: dict[str, object] = {
-        "function": transforms.name_of(function),
+        "function": name_of(function),
         "in_axes": (0,) * len(inputs.operands),
         "border": Border(trees_of(it, trees)),
         "is_leaf": _stops(given, function),
         "inline": isinstance(function, FunctionValue) and isinstance(function.node, ast.Lambda),
         "paths": len(before),
-        "vararg": isinstance(function, FunctionValue) and function.node.args.vararg is not None and not given.spread,
+        "vararg": gathers,
     }
     first = trees[0]
     shape: list[Leaf] = []
@@ -64,6 +74,79 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
     if attrs["is_leaf"] is not True:
         return made
     return made if _asks_for_none(given) else _cut(it, made, given.keywords.get("is_leaf"), span)
+
+
+def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span: Span) -> Abstract | None:
+    """Return `{"a": f(x), "b": f(y)}` for a function of the leaves of `{"a": x, "b": y}` that surely are arrays.
+
+    What may be a tree itself is mapped over as before. None where all may be, and for a function that does more than
+    calculate: what it does with a key, or to an object, is done once for every leaf, and rules are to see the mapping
+    that repeats it.
+    """
+    shapes = trees_of(it, trees)
+    columns = [_leaves(it, tree) for tree in trees]
+    if isinstance(trees[0], Leaf) or not any(one.array for one in columns[0]):
+        return None
+    if not all(_fits(shapes[0], one) for one in shapes) or len({len(one) for one in columns}) != 1:
+        return None
+    for path, value in shapes[0].leaves().items():
+        # A field is a better name than the parameter that every leaf goes by.
+        value.name = value.name or next((key for key in reversed(path) if key.isidentifier()), "")
+    it.heap.begin()
+    with it.builder.nested("function", "", span) as region:
+        rows = [row for row in zip(*columns, strict=True) if row[0].array]
+        made = [_called(it, function, Arguments(row), span) for row in rows]
+    if not all(map(_calculates, region.ops)):
+        it.heap.undo()
+        return None
+    it.heap.keep()
+    it.builder.region.ops += region.ops
+    results, rest = iter(made), iter(_of_others(it, function, columns, span))
+    return rebuild(trees[0], lambda leaf: next(results if leaf.array else rest), it, data=True)
+
+
+def _of_others(
+    it: Interpreter, function: Abstract, columns: Sequence[Sequence[Leaf]], span: Span
+) -> tuple[Abstract, ...]:
+    """Map a function over those leaves that may be trees themselves."""
+    rows = [row for row in zip(*columns, strict=True) if not row[0].array]
+    whole = [TupleValue(column) for column in zip(*rows, strict=True)]
+    made = _mapped(it, Arguments((function, *whole)), span, ()) if rows else None
+    return made.items if isinstance(made, TupleValue) else ()
+
+
+def _called(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> Abstract:
+    """Call a function on one leaf of each tree; a lambda is an expression, and stands for itself."""
+    if isinstance(function, FunctionValue) and isinstance(function.node, ast.Lambda):
+        return transforms.call_inside(it, function, given, span)
+    return it.call(function, given, span)
+
+
+def _leaves(it: Interpreter, tree: Abstract) -> list[Leaf]:
+    found: list[Leaf] = []
+
+    def note(leaf: Leaf) -> Leaf:
+        found.append(leaf)
+        return leaf
+
+    rebuild(tree, note, it, data=True)
+    return found
+
+
+def _fits(first: Tree, other: Tree) -> bool:
+    """Whether two trees surely are one structure, in which every leaf is seen."""
+    if first.kind == "value":
+        return other.kind == "value"
+    held = first.kind in CONTAINERS or first.registered == "yes"
+    if first.kind != "none" and not held:
+        return False
+    same = (first.kind, first.name, first.keys, first.fixed) == (other.kind, other.name, other.keys, other.fixed)
+    return same and len(first.children) == len(other.children) and all(map(_fits, first.children, other.children))
+
+
+def _calculates(op: Op) -> bool:
+    is_plain = op.name.startswith("array.") or op.name in _PLAIN
+    return is_plain and all(_calculates(one) for region in op.regions for one in region.ops)
 
 
 def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0, *, nones: bool) -> Abstract:

@@ -16,14 +16,7 @@ from jaxaudit.frontends.source.interpret.usage import chooses_parameters
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import (
-    BoundMethod,
-    ClassValue,
-    FunctionValue,
-    Library,
-    PartialValue,
-    Transformed,
-)
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, written_in
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves
@@ -313,7 +306,7 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
     """Note a call in which two or more positional arguments have the names of parameters of the callee."""
     if len(node.args) < 2:
         return
-    function, bound = _written_in(callee)
+    function, bound = written_in(callee)
     if function is None or any(isinstance(one, ast.Starred) for one in node.args):
         return
     params = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)][bound:]
@@ -329,18 +322,6 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
         "own": () if it.frame.function is None else tuple(one.arg for one in it.frame.function.node.args.args),
     }
     it.emit("py.passed", it.span(node), attrs=attrs, results=0)
-
-
-def _written_in(callee: Abstract) -> tuple[FunctionValue | None, int]:
-    """Return the function of the audited code behind a callee, and how many of its parameters are bound already."""
-    bound = 0
-    while isinstance(callee, (Transformed, PartialValue, BoundMethod)):
-        if isinstance(callee, PartialValue):
-            bound += len(callee.args)
-        elif isinstance(callee, BoundMethod):
-            bound += 1
-        callee = callee.function
-    return (callee, bound) if isinstance(callee, FunctionValue) else (None, 0)
 
 
 def _name_of(node: ast.expr) -> str:

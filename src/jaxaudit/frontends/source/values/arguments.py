@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue
+from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, ClassValue, FunctionValue, PartialValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, placed
 from jaxaudit.ir.record import record
@@ -45,6 +45,17 @@ class Arguments:
     def prepended(self, *values: Abstract) -> Arguments:
         """Return the same arguments with further ones in front."""
         return Arguments((*values, *self.positional), self.keywords, self.star, self.stars, after=self.after)
+
+
+def unfolded(callee: Abstract, given: Arguments) -> tuple[Abstract, Arguments]:
+    """Return what a method or a `functools.partial` calls, with the arguments that it brings along."""
+    while isinstance(callee, BoundMethod | PartialValue):
+        if isinstance(callee, BoundMethod):
+            given = given.prepended(callee.receiver)
+        else:
+            given = replace(given.prepended(*callee.args), keywords={**callee.kwargs, **given.keywords})
+        callee = callee.function
+    return callee, given
 
 
 def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:

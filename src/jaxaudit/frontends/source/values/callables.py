@@ -127,3 +127,23 @@ class Transformed:
 Callables = (
     FunctionValue | BoundMethod | ClassValue | ModuleValue | Library | Attribute | Super | PartialValue | Transformed
 )
+
+
+def written_in(callee: Abstract) -> tuple[FunctionValue | None, int]:
+    """Return the function of the audited code behind a callee, and how many of its parameters are bound already."""
+    bound = 0
+    while isinstance(callee, Transformed | PartialValue | BoundMethod):
+        bound += len(callee.args) if isinstance(callee, PartialValue) else isinstance(callee, BoundMethod)
+        callee = callee.function
+    return (callee, bound) if isinstance(callee, FunctionValue) else (None, 0)
+
+
+def name_of(function: Abstract) -> str:
+    """Name a function for people."""
+    match function:
+        case FunctionValue(name=name) | Library(name=name):
+            return name
+        case BoundMethod(function=inner) | PartialValue(function=inner) | Transformed(function=inner):
+            return name_of(inner)
+        case _:
+            return ""

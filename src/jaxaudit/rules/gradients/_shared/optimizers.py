@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -13,7 +13,7 @@ from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step, unkno
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SCALINGS, SUMS_OF_TWO
-from jaxaudit.ir.interfaces import Loop, given_as, inside_of
+from jaxaudit.ir.interfaces import Loop, Part, given_as, inside_of
 from jaxaudit.ir.ops import BODIES, LOOPS
 from jaxaudit.libraries.lookup import playing
 
@@ -31,9 +31,8 @@ class Applied:
 
 def applied(program: Program, flow: Flow) -> Iterator[Applied]:
     """Return every call that takes gradients, or updates made from them."""
-    for op in program.named("py.unpack"):
-        step = unknown_step(flow, op)
-        if step is not None and any(one.qualified in APPLIES for one in flow.readers.get(op.results[0], ())):
+    for step, both in unknown_steps(program, flow):
+        if any(one.qualified in APPLIES for one in flow.readers.get(both[0], ())):
             yield Applied(step, step.operands[1], step.operands[3] if len(step.operands) > 3 else None)
     for op in program.calling(*OPTIMIZER_STEPS):
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
@@ -41,6 +40,15 @@ def applied(program: Program, flow: Flow) -> Iterator[Applied]:
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
     for op in program.calling(*playing("train_state.step")):
         yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
+
+
+def unknown_steps(program: Program, flow: Flow) -> Iterator[tuple[Op, Mapping[int, Value]]]:
+    """Return every `.update` of something unknown that may be an optimizer, each once, and its two results."""
+    parts = (value for op in program.named("py.unpack", "py.item") for value in op.results[:1])
+    for value in parts:
+        found = unknown_step(flow, value)
+        if found is not None and found[1][0] is value:
+            yield found
 
 
 def by_hand(program: Program, flow: Flow) -> Iterator[Applied]:
@@ -135,12 +143,12 @@ def _before_step(flow: Flow, value: Value) -> Argument:
     """Return what an optimizer, or a function of trees, made updates from."""
     made = made_as(flow, value)
     op = flow.maker(made)
-    if op is not None and op.name == "py.unpack" and op.results[0] is made:
-        base = op.arguments.get("base")
-        step = flow.maker(base) if isinstance(base, Value) else None
+    if (part := Part.of(op, made)) is not None:
+        step = flow.maker(part.whole) if part.at == 0 else None
         return step.arguments.get("updates") if step is not None and is_optimizer_step(step) else None
-    whole = flow.maker(op.operands[-1]) if op is not None and op.name == "tree.leaf" else None
-    return op.arguments.get("like") if op is not None and whole is not None and whole.name == "py.unpack" else None
+    tree = op.operands[-1] if op is not None and op.name == "tree.leaf" else None
+    is_part = tree is not None and Part.of(flow.maker(tree), tree) is not None
+    return op.arguments.get("like") if op is not None and is_part else None
 
 
 def made_as(flow: Flow, value: Value) -> Value:

@@ -11,6 +11,7 @@ from jaxaudit.analyses.lineage.origins import Context, origin
 from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton, structure_read
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.trees import describe
 from jaxaudit.spans import Span
@@ -72,10 +73,8 @@ def reordered(flow: Flow, leaves: Value) -> Op | None:
 def _taken_apart(flow: Flow, leaves: Value) -> Op | None:
     """Return the `flatten` or `leaves` that gave a list."""
     made = flow.maker(leaves)
-    if made is not None and made.name in ("py.unpack", "py.item"):
-        base = made.arguments.get("base")
-        first = made.results[0] is leaves if made.name == "py.unpack" else made.arguments.get("index") == 0
-        call = flow.maker(base) if isinstance(base, Value) and first else None
+    if (part := Part.of(made, leaves)) is not None:
+        call = flow.maker(part.whole) if part.at == 0 else None
         return call if call is not None and call.qualified == "jax.tree.flatten" else None
     return made if made is not None and made.qualified == "jax.tree.leaves" else None
 

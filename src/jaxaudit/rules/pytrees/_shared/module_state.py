@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.analyses.lineage.skeletons import skeleton
-from jaxaudit.analyses.queries import last, made_by, through_ops, walk
+from jaxaudit.analyses.queries import last, made_by, taken_apart, through_ops, walk
 from jaxaudit.analyses.versions import COPIES
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
@@ -26,9 +26,9 @@ def new_state(op: Op, flow: Flow) -> Value | None:
     # Haiku hands the state in and out beside the parameters, flax where a call says what is mutable.
     if not plays(op.qualified, "module.apply") or not (op.has("state") or op.arguments.get("mutable")):
         return None
-    unpacked = [one for one in flow.readers.get(op.result, ()) if one.name == "py.unpack" and len(one.results) == 2]
-    kept = len(unpacked) == 1 and (_has_averages(op, flow) or _is_handed_in(op))
-    return unpacked[0].results[1] if kept else None
+    both = taken_apart(flow, op.result)
+    kept = both.keys() == {0, 1} and (_has_averages(op, flow) or _is_handed_in(op))
+    return both[1] if kept else None
 
 
 def _is_handed_in(op: Op) -> bool:

@@ -8,6 +8,7 @@ from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import playing, plays
 
@@ -93,9 +94,8 @@ def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Valu
     def before_step(value: Value) -> Value | None:
         """Return the gradients that an optimizer made updates from."""
         made = origin(flow, value, contexts[value])
-        taken = made.op is not None and made.op.name == "py.unpack" and made.op.results[0] is made.value
-        base = made.op.arguments.get("base") if made.op is not None and taken else None
-        step = flow.maker(base) if isinstance(base, Value) else None
+        part = Part.of(made.op, made.value)
+        step = flow.maker(part.whole) if part is not None and part.at == 0 else None
         given = _value(step, "updates") if step is not None and is_optimizer_step(step) else None
         if given is not None:
             contexts.setdefault(given, made.context)
