@@ -18,6 +18,8 @@ class Mistake:
     rule: str
     line: str
     """A piece of the line that is to blame."""
+    also: tuple[str, ...] = ()
+    """Further lines that it shows at."""
     in_source: bool = True
     in_trace: bool = True
     """False where JAX refuses the program, or the front end does not see enough of it."""
@@ -266,6 +268,7 @@ MISTAKES = (
         ((' + params["b1"]', ""),),
         "dead-parameter",
         "grads = jax.grad(task_loss)(params, x, y)",
+        ("value, grads = jax.value_and_grad(meta_loss)(meta, tasks)",),
         in_trace=False,
     ),
     Mistake(

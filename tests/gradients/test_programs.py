@@ -74,7 +74,7 @@ def test_correct_trace(name: str) -> None:
 def check(mistake: Mistake, program: Program) -> None:
     lines = mistake.text().splitlines()
     found = [one for one in violated(program) if one.rule == mistake.rule]
-    assert {lines[one.span.line - 1].strip() for one in found} == {mistake.line}
+    assert {lines[one.span.line - 1].strip() for one in found} == {mistake.line, *mistake.also}
     assert {one.severity for one in found} == {Severity.ERROR if mistake.sure else Severity.WARNING}
 
 

@@ -122,7 +122,11 @@ class Versions:
     """The solved versions of all values."""
 
     def __init__(self, facts: Mapping[Value, Version], flow: Flow) -> None:
-        self._known = {value: _seen_by_callers(value, fact, flow) for value, fact in facts.items() if fact.old}
+        self._known = {
+            value: _seen_by_callers(value, fact, flow)
+            for value, fact in facts.items()
+            if fact.old and flow.maker(value)
+        }
         self._parted = {value: fact for value, fact in facts.items() if fact.parts}
         self._flow = flow
         self._newer: dict[Value, list[Value]] = defaultdict(list)

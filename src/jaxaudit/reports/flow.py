@@ -67,6 +67,8 @@ class _Inside(NamedTuple):
     depth: int
     parent: int | None = None
     branch: int = 0
+    same: object = None
+    """What other regions have in common that are not told again."""
 
 
 class _Root:
@@ -244,10 +246,10 @@ class _Root:
 def _groups(first: _Inside) -> Iterator[_Group]:
     """Walk the regions in order, without recursion, and fold neighbours of one line; steps are numbered from 1.
 
-    A body that several calls share is told once, at the first of them.
+    The body of a function that several calls run is told once, at the first of them.
     """
     numbers = count(1)
-    told: set[int] = set()
+    told: set[object] = set()
     waiting = [_folded(first, numbers)]
     while waiting:
         item = next(waiting[-1], None)
@@ -255,8 +257,8 @@ def _groups(first: _Inside) -> Iterator[_Group]:
             waiting.pop()
         elif isinstance(item, _Group):
             yield item
-        elif not item.region.shared or id(item.region) not in told:
-            told.add(id(item.region))
+        elif item.same is None or item.same not in told:
+            told.add(item.same)
             waiting.append(_folded(item, numbers))
 
 
@@ -288,7 +290,8 @@ def _insides(op: Op, group: _Group) -> Iterator[_Inside]:
     label = op.qualified or op.regions[-1].label
     for branch, region in enumerate(op.regions):
         name = label if op.name in TRANSFORMS else region.label
-        yield _Inside(region, name, group.place.depth + 1, group.number, branch)
+        same = region.span if op.in_place else id(region) if region.shared else None
+        yield _Inside(region, name, group.place.depth + 1, group.number, branch, same)
 
 
 def _passages(region: Region) -> tuple[dict[Value, Value], dict[Value, Value]]:

@@ -41,7 +41,10 @@ class Fates:
 
     def of(self, op: Op, beside: Op | None = None) -> Set[Fate]:
         """Return all ends of an op's results, or those on the paths that a second op is on."""
-        walked = _Walk(self.flow, beside)
+        inner = (one for region in op.regions for one in region.walk()) if op.in_place else ()
+        walked = _Walk(
+            self.flow, beside, inside={id(region) for one in (op, *inner) if op.in_place for region in one.regions}
+        )
         for _ in walk(((value, False) for value in op.results), walked.step):
             if Fate.KEPT in walked.found:
                 break
@@ -141,6 +144,9 @@ class _Walk:
     def step(self, node: _Node) -> Iterator[_Node]:
         """Return what a value goes on as."""
         value, far = node
+        functions = (self.flow.places.function_of(end) for end in self.flow.handed_back.get(value, ()))
+        if any(id(region) not in self.inside for region in functions):
+            self.found.add(Fate.KEPT)
         yield from ((one, far) for one in self._left(value))
         for reader in self.flow.readers.get(value, ()):
             if self.beside is not None and not self._together(reader, self.beside):

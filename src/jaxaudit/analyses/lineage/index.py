@@ -36,6 +36,8 @@ class Flow:
     readers: dict[Value, list[Op]]
     leaving: dict[Value, list[Region]]
     """The regions that a value is a result of."""
+    handed_back: dict[Value, list[Op]]
+    """The `return`s of bodies that are read in place, by the values made there: the caller has the very same."""
     callers: dict[int, list[Op]]
     """The calls of each body that several share, by the body's identity."""
     before: dict[Value, tuple[Value, ...]] = field(default_factory=dict)
@@ -54,13 +56,15 @@ class Flow:
         """Index a program."""
         readers: defaultdict[Value, list[Op]] = defaultdict(list)
         leaving: defaultdict[Value, list[Region]] = defaultdict(list)
+        handed_back: defaultdict[Value, list[Op]] = defaultdict(list)
         callers: defaultdict[int, list[Op]] = defaultdict(list)
         within: set[int] = set()
         for op in program.walk():
             if op.in_place:
                 within.update(map(id, op.regions))
-            for value in op.operands if op.name != "py.return" else _handed_back(op, places):
-                readers[value].append(op)
+            own = _handed_back(op, places) if op.name == "py.return" else ()
+            for value in op.operands:
+                (handed_back if value in own else readers)[value].append(op)
             for region in op.regions:
                 if places.holder.get(id(region)) is None:
                     callers[id(region)].append(op)
@@ -68,7 +72,7 @@ class Flow:
         for region in (one for one in program.regions() if id(one) not in within):
             for value in dict.fromkeys(region.results):
                 leaving[value].append(region)
-        return cls(program, places, dict(readers), dict(leaving), dict(callers))
+        return cls(program, places, dict(readers), dict(leaving), dict(handed_back), dict(callers))
 
     def position(self, values: tuple[Value, ...], value: Value) -> int:
         """Return the position of a value among the results of an op or the parameters of a region."""
@@ -157,11 +161,11 @@ class Flow:
 
 
 def _handed_back(end: Op, places: Places) -> Collection[Value]:
-    """Return what a `return` reads: where the body is read in place, its caller has the very values that it made."""
+    """Return what a `return` gives that its body made, where that is read in place."""
     region = places.function_of(end)
     holder = places.holder.get(id(region))
     is_in_place = holder is not None and holder.in_place
-    return [value for value in end.operands if value in region.params] if is_in_place else end.operands
+    return [value for value in end.operands if value not in region.params] if is_in_place else ()
 
 
 def is_pure(op: Op) -> bool:
