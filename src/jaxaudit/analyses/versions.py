@@ -163,7 +163,7 @@ class Versions:
 
     def maker(self, value: Value) -> Op:
         """Return the op that made a successor: the call that gave it, where it was unpacked or taken from a tree."""
-        made = self._flow.maker(last(value, self._whole))
+        made = self._flow.maker(last(value, self._whole)) or self._flow.maker(value)
         assert made is not None, "what a region is given is no successor in it"
         return made
 

@@ -62,6 +62,8 @@ class Fates:
             return op.function != "apply"
         draws = (inner for region in op.regions for inner in region.walk() if inner.name == "key.draw")
         drawn = walk((value for draw in draws for value in draw.results), self._as_drawn)
+        if op.in_place:
+            return any(value in op.results for value in drawn)
         return any(region in op.regions for value in drawn for region in self.flow.leaving.get(value, ()))
 
     def _as_drawn(self, value: Value) -> Iterator[Value]:
