@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 
 from jaxaudit.analyses.lineage.index import Flow, is_pure
 from jaxaudit.analyses.queries import entered, left, reached, walk
@@ -41,10 +42,8 @@ class Fates:
 
     def of(self, op: Op, beside: Op | None = None) -> Set[Fate]:
         """Return all ends of an op's results, or those on the paths that a second op is on."""
-        inner = (one for region in op.regions for one in region.walk()) if op.in_place else ()
-        walked = _Walk(
-            self.flow, beside, inside={id(region) for one in (op, *inner) if op.in_place for region in one.regions}
-        )
+        bodies = chain((op,), *(region.walk() for region in op.regions)) if op.in_place else ()
+        walked = _Walk(self.flow, beside, inside={id(region) for one in bodies for region in one.regions})
         for _ in walk(((value, False) for value in op.results), walked.step):
             if Fate.KEPT in walked.found:
                 break
