@@ -300,10 +300,10 @@ class VersionsDomain:
 
     def _by_calls(self, program: Program) -> Iterator[tuple[Value, Version]]:
         """Return what calls that are read in place give for what they are given, where nothing else says so."""
-        for op in program.named("py.call"):
-            given = [(param.name, value) for param, value in given_to(op, op.regions[0])] if op.in_place else []
-            yield from ((made, self._in_variable(made, given)) for made in op.results if given)
-            outside = dict(given_to(op, op.regions[0])) if op.in_place else {}
+        for op in (one for one in program.named("py.call") if one.in_place):
+            outside = dict(given_to(op, op.regions[0]))
+            given = [(param.name, value) for param, value in outside.items()]
+            yield from ((made, self._in_variable(made, given)) for made in op.results)
             renewed = ((outside[old], new) for old, new in op.renewed or () if old in outside)
             yield from ((new, _version(frozenset((old,)), Ground.STRUCTURE)) for old, new in renewed)
 

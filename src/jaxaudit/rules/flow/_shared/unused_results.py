@@ -64,9 +64,8 @@ def unread_variables(program: Program, flow: Flow) -> Iterator[Unread]:
         made = None if value is None or note.kind != "variable" or is_unwanted(note.label) else flow.maker(value)
         if value is None or made is None or made.name not in _COMPUTES or not _is_called(region, flow):
             continue
-        params = region.params
-        idle = tuple(param for param in params if param.name and _leads_only_to(value, param, region, flow))
-        if idle and len(idle) < len(params) and _joins_others(idle, region, flow):
+        idle = tuple(param for param in region.params if param.name and _leads_only_to(value, param, flow))
+        if idle and len(idle) < len(region.params) and _joins_others(idle, region, flow):
             yield Unread(note, idle)
 
 
@@ -76,10 +75,10 @@ def _is_called(region: Region, flow: Flow) -> bool:
     return bool(calls) and all(call.name in BODIES for call in calls)
 
 
-def _leads_only_to(end: Value, param: Value, region: Region, flow: Flow) -> bool:
+def _leads_only_to(end: Value, param: Value, flow: Flow) -> bool:
     """Whether everything that is computed from a parameter ends in one variable that nobody reads."""
     derived = reached(flow, (param,)) if depends(flow, end, (param,)) else set[Value]()
-    if end not in derived or any(value in flow.leaving or value in region.results for value in derived):
+    if end not in derived or any(value in flow.leaving or value in flow.handed_back for value in derived):
         return False
     readers = {op for value in derived for op in flow.readers.get(value, ())}
     return all(is_pure(op) and not op.regions for op in readers)
