@@ -43,11 +43,10 @@ def install(monkeypatch, *rules):
 
     import jaxaudit.pages
     import jaxaudit.session
-    from jaxaudit.analyses.facts import Facts
 
     every = rules or (BadLine,)
     monkeypatch.setattr(jaxaudit.session, "read_source", read_source)
-    monkeypatch.setattr(jaxaudit.session, "solve", lambda program, needs: Facts(program, {}))
+    monkeypatch.setattr(jaxaudit.session, "provide", lambda facts, needs: None)
     monkeypatch.setattr(jaxaudit.session, "all_rules", lambda: every)
     monkeypatch.setattr(jaxaudit.pages, "all_rules", lambda: every)
     monkeypatch.setattr(jaxaudit.pages, "OBSERVED", ())

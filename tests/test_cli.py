@@ -174,7 +174,7 @@ def test_no_files_is_said(folder):
 
 def test_a_fault_of_ours_is_told_after_the_report(folder, monkeypatch):
     monkeypatch.delenv("JAXAUDIT_DEBUG", raising=False)
-    monkeypatch.setattr("jaxaudit.session.solve", lambda program, needs: 1 / 0)
+    monkeypatch.setattr("jaxaudit.session.Facts", lambda program: 1 / 0)
     result = run("check", "bad.py", "--exit-zero")
     assert result.exit_code == 2
     assert result.stderr.startswith("jaxaudit: internal error in the analysis: ZeroDivisionError: division by zero (")

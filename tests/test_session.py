@@ -4,6 +4,8 @@ import pytest
 
 import fakes
 import jaxaudit
+from jaxaudit.analyses.solve import provide
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.config import Config, UsageError
 from jaxaudit.frontends.base import Problem, SourceFile
 from jaxaudit.ir import Op, Program, Region, Root
@@ -111,7 +113,7 @@ def test_a_broken_rule_loses_nothing_else(session, monkeypatch):
     assert fault.startswith("internal error in rule broken: RuntimeError: oh no (test_session.py:")
 
 
-@pytest.mark.parametrize("stage", ["read_source", "solve"])
+@pytest.mark.parametrize("stage", ["read_source", "Facts"])
 def test_a_broken_stage_is_told(session, monkeypatch, stage):
     def fail(*arguments):
         raise RecursionError("too deep")
@@ -121,6 +123,23 @@ def test_a_broken_stage_is_told(session, monkeypatch, stage):
     assert len(outcome.faults) == 1
     assert "RecursionError: too deep" in outcome.faults[0]
     assert places(outcome.report.issues)[0] == ("unreadable-file", "a.py", 1)
+
+
+def test_a_broken_domain_costs_only_the_rules_that_need_it(monkeypatch):
+    import jaxaudit.session
+
+    def fail(facts, needs):
+        if needs == (Versions,):
+            raise KeyError("lost")
+        provide(facts, needs)
+
+    monkeypatch.delenv("JAXAUDIT_DEBUG", raising=False)
+    monkeypatch.setattr(jaxaudit.session, "provide", fail)
+    text = "import jax\n\ndef twice(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\n"
+    outcome = audit([SourceFile("a.py", text)], Config())
+    assert places(outcome.report.issues) == [("key-reused", "a.py", 4)]
+    (fault,) = outcome.faults
+    assert fault.startswith("internal error in the analysis of Versions: KeyError: 'lost' (test_session.py:")
 
 
 def test_debugging_shows_the_traceback(session, monkeypatch):

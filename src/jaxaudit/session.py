@@ -21,7 +21,7 @@ from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.solve import solve
+from jaxaudit.analyses.solve import ordered, provide
 from jaxaudit.analyses.threads.places import with_constants
 from jaxaudit.config import Config, UsageError, nearest
 from jaxaudit.discover import (
@@ -175,9 +175,13 @@ def check_names(config: Config) -> None:
 def _facts(
     program: Program, rules: Sequence[type[Rule]], faults: list[str], *, further: Collection[type] = ()
 ) -> Facts | None:
-    needs = {*further, *(need for rule in rules for need in rule.needs)}
+    """Solve each domain by itself: one that fails costs the rules that need it, and no others."""
     progress.tell("following data")
-    return _guard(partial(solve, program, needs), None, "the analysis", faults)
+    facts = _guard(partial(Facts, program), None, "the analysis", faults)
+    if facts is not None:
+        for need in ordered({*further, *(need for rule in rules for need in rule.needs)}):
+            _guard(partial(provide, facts, (need,)), None, f"the analysis of {need.__name__}", faults)
+    return facts
 
 
 def _with_constants(traced: Program, source: Program, facts: Facts | None) -> Program:
@@ -203,8 +207,9 @@ def _obligations(
     if facts is None:
         return []
     found: list[Obligation] = []
-    for number, rule in enumerate(rules):
-        progress.tell("checking rules", number, len(rules))
+    able = [rule for rule in rules if facts.solved.keys() >= {*rule.needs}]
+    for number, rule in enumerate(able):
+        progress.tell("checking rules", number, len(able))
         found += _guard(lambda rule=rule: list(judged(rule, facts)), [], f"rule {rule.name}", faults)
     names = {rule.name for rule in rules}
     found += _guard(lambda: list(unanswered(facts, found, names)), [], "the contracts", faults)

@@ -71,8 +71,13 @@ def solve(program: Program, needs: Collection[type]) -> Facts:
 
 def provide(facts: Facts, needs: Collection[type]) -> None:
     """Solve the domains that rules need, where that was not done before."""
-    for kind in sorted(needs, key=list(SOURCES).index):
+    for kind in ordered(needs):
         _provide(facts, kind)
+
+
+def ordered(needs: Collection[type]) -> list[type]:
+    """Return what rules need in the order in which it is solved."""
+    return sorted(needs, key=list(SOURCES).index)
 
 
 def _provide(facts: Facts, kind: type) -> None:

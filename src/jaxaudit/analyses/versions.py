@@ -283,7 +283,7 @@ class VersionsDomain:
         region, facts = op.regions[0], list[Version]()
         outside = dict(given_to(op, region))
         visible = self._outside(region, outside)
-        renewed = {made: given for given, made in op.renewed or ()}
+        renewed = _renewed(op, outside)
         for result in region.results[: len(op.results)]:
             inner = read(result)
             if result in outside:
@@ -292,7 +292,7 @@ class VersionsDomain:
             elif inner != NOTHING:
                 facts.append(inner.seen_by(visible))
             elif result in renewed:
-                facts.append(_version(frozenset((outside[renewed[result]],)), Ground.STRUCTURE))
+                facts.append(renewed[result])
             else:
                 same = self._in_variable(result, [(param.name, param) for param in outside])
                 facts.append(same.seen_by(visible))
@@ -304,8 +304,7 @@ class VersionsDomain:
             outside = dict(given_to(op, op.regions[0]))
             given = [(param.name, value) for param, value in outside.items()]
             yield from ((made, self._in_variable(made, given)) for made in op.results)
-            renewed = ((outside[old], new) for old, new in op.renewed or () if old in outside)
-            yield from ((new, _version(frozenset((old,)), Ground.STRUCTURE)) for old, new in renewed)
+            yield from _renewed(op, outside).items()
 
     def _in_variable(self, result: Value, given: Iterable[tuple[str, Value]]) -> Version:
         """Take what a function computes from a parameter, and binds to the variable it came in, for its successor."""
@@ -428,6 +427,12 @@ def _leaf(op: Op, read: Read[Version]) -> Sequence[Version]:
     tree = op.value("tree")
     whole = NOTHING if tree is None else read(tree)
     return [_version(frozenset(values_in(op.arguments.get("like"))), whole.ground)] if whole.old else ()
+
+
+def _renewed(op: Op, outside: Mapping[Value, Value]) -> dict[Value, Version]:
+    """Return what a call makes anew of what it is given; what it found elsewhere has no name outside of it."""
+    pairs = ((outside[old], new) for old, new in op.renewed or () if old in outside)
+    return {new: _version(frozenset((old,)), Ground.STRUCTURE) for old, new in pairs}
 
 
 def _of_trees(op: Op, blended: Sequence[int]) -> Sequence[Version]:
