@@ -131,7 +131,7 @@ def test_a_directory_that_cannot_be_written_does_no_harm(project: Path, monkeypa
 
 def test_faults_are_not_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "build_report", session.build_report)
-    monkeypatch.setattr(session, "solve", lambda *_: 1 / 0)
+    monkeypatch.setattr(session, "provide", lambda *_: 1 / 0)
     assert check().exit_code == 2
     assert not (project.parent / "answers").exists()
 

@@ -6,7 +6,7 @@ import pytest
 
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.facts import exactly, join, widen
-from jaxaudit.analyses.solve import solve
+from jaxaudit.analyses.solve import provide, solve
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.frontends.source.read import read_source
@@ -99,7 +99,7 @@ def test_joining_keeps_both_and_widening_ends():
 def test_ranges_are_not_solved_for_rules_that_do_not_ask(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "jaxaudit.session.solve", lambda program, needs: asked.append(set(needs)) or solve(program, needs)
+        "jaxaudit.session.provide", lambda facts, needs: asked.append(set(needs)) or provide(facts, needs)
     )
     audit([SourceFile("a.py", "x = 1\n")], Config(select=("key-reused",)), sections=False)
     assert asked

@@ -390,7 +390,9 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
         return Trace(Kind.STATIC, "shape", turn=base.varies, axis=base.kind is Kind.TRACED)
     if function == "len":
         base = fact_of(op.arguments.get("a"), read)
-        return revised(NUMBER, turn=base.varies, axis=base.traced_array, length=base.kind is not Kind.TRACED)
+        # Of a list, `varies` speaks of what is in it.
+        longer = base.varies and base.what in ("array", "numpy")
+        return revised(NUMBER, turn=longer, axis=base.traced_array, length=base.kind is not Kind.TRACED)
     return NUMBER if function in SIZES else STATIC
 
 

@@ -68,6 +68,21 @@ class RetraceEveryCall(Rule):
         for _ in range(steps):
             print(report(prompts, encode))
 
+    ## as many texts in every turn, however long each is
+    @jax.jit
+    def count(x):
+        return x.sum()
+
+    def batch(rng):
+        texts = [rng.integers(0, 20, size=rng.integers(2, 8)) for _ in range(64)]
+        return jnp.zeros((len(texts), 7))
+
+    def main(steps):
+        import numpy as np
+
+        for seed in range(steps):
+            count(batch(np.random.default_rng(seed)))
+
     ## made once; one shape
     def double(x):
         return x * 2
