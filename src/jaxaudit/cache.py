@@ -19,9 +19,10 @@ from pathlib import Path
 import msgspec
 
 from jaxaudit.config import Config
-from jaxaudit.discover import decode_file, find_files, loader, read_file, show_path
+from jaxaudit.discover import Loader, decode_file, find_files, loader, read_file, show_path
+from jaxaudit.frontends.base import SourceFile
 from jaxaudit.ir import Program
-from jaxaudit.observation.store import NOTHING, directory, facts_of
+from jaxaudit.observation.store import NOTHING, Facts, directory, facts_of
 from jaxaudit.outcome import Outcome, sources_of
 from jaxaudit.reports.model import Report
 from jaxaudit.version import VERSION
@@ -54,17 +55,41 @@ def audit_paths(
     found = find_files(paths, config, force_exclude=force_exclude)
     texts = None if fresh else _bytes(found)
     known = facts_of(found) if observed else NOTHING
-    place = None if texts is None else _place(texts, config, known.digest, sections=sections)
-    report = None if place is None else _kept(place)
-    if report is not None:
-        return Outcome(report, Program((), "source"), sources_of(loader(())))
+    if texts is not None:
+        return audit_texts(texts, config, known, sections=sections)
 
     from jaxaudit.session import audit
 
-    # What was digested is what is audited, even if somebody saves a file in between.
-    files = [read_file(path) if texts is None else decode_file(show_path(path), texts[path]) for path in found]
     entered, problems = known.read()
-    outcome = replace(audit(files, config, observed=entered, sections=sections), remarks=problems)
+    return replace(
+        audit([read_file(path) for path in found], config, observed=entered, sections=sections), remarks=problems
+    )
+
+
+def audit_texts(
+    texts: Mapping[Path, bytes],
+    config: Config,
+    known: Facts = NOTHING,
+    fetch: Loader | None = None,
+    *,
+    sections: bool = True,
+    fresh: bool = False,
+) -> Outcome:
+    """Audit files with this content, or give the answer that was kept; `fetch` reads what they import, else the disk.
+
+    What was digested is what is audited, even if somebody saves a file in between.
+    """
+    place = None if fresh else _place(texts, config, known.digest, sections=sections)
+    report = None if place is None else _kept(place, loader((), fetch=fetch))
+    files = [decode_file(show_path(path), text) for path, text in texts.items()]
+    if report is not None:
+        read = [one for one in files if isinstance(one, SourceFile)]
+        return Outcome(report, Program((), "source"), sources_of(loader(read, fetch=fetch)))
+
+    from jaxaudit.session import audit
+
+    entered, problems = known.read()
+    outcome = replace(audit(files, config, observed=entered, sections=sections, fetch=fetch), remarks=problems)
     if place is not None and not outcome.faults and not outcome.remarks:
         _keep(place, outcome)
     return outcome
@@ -108,14 +133,13 @@ def _stamp(path: str) -> str:
     return f"{path} {found.st_size} {found.st_mtime_ns}"
 
 
-def _kept(place: Path) -> Report | None:
+def _kept(place: Path, load: Loader) -> Report | None:
     try:
         answer = msgspec.msgpack.decode(place.read_bytes(), type=Answer)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    load = loader(())
     for path, digest in answer.asked.items():
-        if (digest or os.path.isfile(path)) and _digest(file.text if (file := load(path)) else None) != digest:  # noqa: PTH113
+        if _digest(file.text if (file := load(path)) else None) != digest:
             return None
     with contextlib.suppress(OSError):
         os.utime(place)

@@ -88,16 +88,19 @@ def decode_file(shown: str, data: bytes, *, audited: bool = True) -> SourceFile 
 Loader = Callable[[str], SourceFile | None]
 
 
-def loader(known: Iterable[SourceFile], asked: dict[str, str | None] | None = None) -> Loader:
+def loader(
+    known: Iterable[SourceFile], asked: dict[str, str | None] | None = None, fetch: Loader | None = None
+) -> Loader:
     """Return the function that fetches a project file outside the audited set: None when there is no such file.
 
-    What it fetches is written down in `asked`.
+    What it fetches is written down in `asked`; `fetch` reads another state of the project than the disk holds.
     """
+    fetch = fetch or load_file
     cache: dict[str, SourceFile | None] = {file.path: file for file in known}
 
     def load(path: str) -> SourceFile | None:
         if path not in cache:
-            cache[path] = found = _load(path)
+            cache[path] = found = fetch(path)
             if asked is not None:
                 asked[path] = found.text if found else None
         return cache[path]
@@ -127,7 +130,8 @@ def shown_name(path: str) -> str:
     return show_path(_absolute(path))
 
 
-def _load(path: str) -> SourceFile | None:
+def load_file(path: str) -> SourceFile | None:
+    """Read a file that is not audited from the disk: None when it is not there or cannot be read."""
     file = _absolute(path)
     if not os.path.isfile(file):  # noqa: PTH113
         return None
@@ -178,12 +182,26 @@ def _git_ignores(directory: Path) -> bool:
     return _git(directory.parent, "check-ignore", "-q", "--", directory.name) is not None
 
 
-def _git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
+def run_git(
+    directory: Path, *arguments: str, given: bytes = b"", apart: bool = False
+) -> subprocess.CompletedProcess[bytes] | None:
+    """Run git in a directory with something on its standard input: None where there is no git.
+
+    `apart` is as if the directory were in no repository, whatever is around it.
+    """
+    around = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env = {**around, "GIT_CEILING_DIRECTORIES": str(directory.parent)} if apart else None
     try:
-        done = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, check=False)
+        return subprocess.run(
+            ["git", *arguments], cwd=directory, input=given, capture_output=True, check=False, env=env
+        )
     except OSError:
         return None
-    return done if done.returncode == 0 else None
+
+
+def _git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
+    done = run_git(directory, *arguments)
+    return done if done is not None and done.returncode == 0 else None
 
 
 def _walk(top: Path) -> Iterator[Path]:

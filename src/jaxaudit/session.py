@@ -25,6 +25,7 @@ from jaxaudit.analyses.solve import ordered, provide
 from jaxaudit.analyses.threads.places import with_constants
 from jaxaudit.config import Config, UsageError, nearest
 from jaxaudit.discover import (
+    Loader,
     decode_file,
     exclusion,
     find_files,
@@ -94,16 +95,18 @@ def audit(
     observed: Observed | None = None,
     *,
     sections: bool = True,
+    fetch: Loader | None = None,
 ) -> Outcome:
     """Audit files that were read already, whether or not they could be, with what was seen of them elsewhere.
 
     `seen` is what a run of just now shows of the whole program, `observed` what earlier ones showed of its functions.
+    `fetch` reads the files that these import, where they are not those on the disk.
     Without `sections` those about data stay empty: whoever shows only findings need not wait for them.
     """
     check_names(config)
     files = [one for one in results if isinstance(one, SourceFile)]
     asked: dict[str, str | None] = {}
-    load = loader(files, asked)
+    load = loader(files, asked, fetch)
     sources = sources_of(load)
     runs = _runs(config)
     wanted = [rule for rule in all_rules() if config.runs(rule.name, rule.family)]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jaxaudit.reports.change import Change
+
 SCHEMA_VERSION = 1
 
 
@@ -358,3 +360,5 @@ class Report:
     """Sections that are empty because this version cannot fill them, not because there is nothing to tell."""
     axes: tuple[Axis, ...] = ()
     """Every axis of what was traced, with its way; `data_flow` and `boundaries` name them by id."""
+    change: Change | None = None
+    """Of `diff`: what the change did. Issues, warnings and unknowns are then those that it brought."""
