@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from jaxaudit.discover import Loader
 from jaxaudit.ir import Program
+from jaxaudit.ir.record import record
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Report
 from jaxaudit.spans import SourceText
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What an audit gives back."""
 

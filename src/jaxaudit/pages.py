@@ -5,14 +5,13 @@ The latter are no rules, since they look at no program, but their names behave l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from jaxaudit.ir.record import record
 from jaxaudit.reports.rule_page import rule_page
 from jaxaudit.rules.base import Rule
 from jaxaudit.rules.registry import all_rules
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Page:
     """The documentation of a rule, as `rules` and `explain` print it."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.parts import roots_around
 from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import PYTHON_LOOPS
+from jaxaudit.ir.record import mutable, record
 from jaxaudit.libraries.lookup import playing
 
 State = tuple[str, object, object]
@@ -23,7 +24,7 @@ _FILLED = ("filled",)
 """Stands for whatever variable is None in one arm of a branch, is filled there, and stays as it is in the other."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Read:
     """One reading of outside state by compiled code."""
 
@@ -31,7 +32,7 @@ class Read:
     state: State
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompiledCall:
     """One call of a compiled function, with what it reads from outside."""
 
@@ -52,7 +53,7 @@ class CompiledCall:
         return mine == theirs
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Write:
     """One change of state."""
 
@@ -65,7 +66,7 @@ class Write:
     """By how much a counter changes."""
 
 
-@dataclass(slots=True)
+@mutable
 class History:
     """All calls and changes of one root, in program order."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.record import record
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.paths import Places
@@ -18,7 +18,7 @@ _EQUAL = {"equal": True, "==": True, "not_equal": False, "!=": False}
 _IS = {"is": True, "is not": False}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Condition:
     """One thing that is known to hold: a value is true, equals a constant, or is None, or not."""
 

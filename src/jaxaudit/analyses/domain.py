@@ -19,12 +19,12 @@ covers what `read` gives for it, which holds after.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.record import record
 
 Fact = TypeVar("Fact")
 
@@ -101,7 +101,7 @@ class Domain(Protocol[Fact]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Solution(Generic[Fact]):
     """The facts of all values; a value that is missing has the domain's unknown fact."""
 

@@ -6,13 +6,14 @@ Both live as long as these facts do: a process may hold the facts of many progra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
+from jaxaudit.ir.record import entity
 
 Found = TypeVar("Found")
 About = ParamSpec("About")
@@ -20,7 +21,7 @@ About = ParamSpec("About")
 _NOT_MADE = object()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Facts:
     """The facts of one program, by the type that holds them: `facts.get(Shapes)`."""
 

@@ -7,17 +7,18 @@ right, because such a region sees nothing from outside.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.conditions import conditions
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.ops import BRANCHES, INLINE, LOOPS
+from jaxaudit.ir.record import mutable, record
 
 _LEAVES_FUNCTION = (Exit.RETURN, Exit.RAISE)
 _LEAVES_TURN = (Exit.BREAK, Exit.CONTINUE)
 
 
-@dataclass(slots=True)
+@mutable
 class Places:
     """The way up from every op, region and value of a program."""
 
@@ -207,7 +208,7 @@ class Places:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Meeting:
     """Where the ways up from two ops meet."""
 

@@ -7,7 +7,6 @@ traces.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Flag, auto
 
 from jaxaudit.analyses.facts import Facts, remembered
@@ -16,6 +15,7 @@ from jaxaudit.analyses.tracing.facts import Trace, TracingFacts
 from jaxaudit.analyses.tracing.transfer import gives_several
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LOGIC, NEGATIONS, QUESTIONS, TRUTHS
+from jaxaudit.ir.record import record
 
 
 class Kind(Flag):
@@ -34,7 +34,7 @@ class Kind(Flag):
     """One of Python's own lists or tuples."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PythonValues:
     """The kinds of the values of a program."""
 

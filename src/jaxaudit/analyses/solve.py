@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from jaxaudit.analyses.axes import Axes, axes_of
@@ -20,11 +20,12 @@ from jaxaudit.analyses.uses import Uses, UsesDomain
 from jaxaudit.analyses.versions import Versions, VersionsDomain
 from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
+from jaxaudit.ir.record import record
 
 Fact = TypeVar("Fact")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where facts of one type come from: a domain that is solved, or what is read off other facts."""
 

@@ -7,7 +7,6 @@ is one value under two names, so calls, branches, loops and maps are looked thro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Flag
 from functools import reduce
 from operator import or_
@@ -19,6 +18,7 @@ from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.interfaces import Branch, Loop, given_to
 from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.ir.record import record
 
 
 class Use(Flag):
@@ -71,7 +71,7 @@ _KINDS: Mapping[str, Use] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Uses:
     """The solved uses of all values."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from jaxaudit.frontends.forms import Known
 from jaxaudit.ir import Program
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceFile:
     """One Python file. `audited` is False for a file that is read only because an audited one imports it."""
 
@@ -19,7 +19,7 @@ class SourceFile:
     audited: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """A file that could not be read or parsed: reported, and the rest goes on."""
 
@@ -32,7 +32,7 @@ class Problem:
     """Whether nothing is wrong with the file: whoever reads it is too old for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skip:
     """A function that was found but not entered, and why."""
 
@@ -42,7 +42,7 @@ class Skip:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reach:
     """How much of the code a front end saw."""
 
@@ -55,7 +55,7 @@ class Reach:
     """Calls of known functions that were not followed because the program is too large to follow them all."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Observed:
     """What runs and tests showed of the functions of some files."""
 
@@ -65,7 +65,7 @@ class Observed:
     """Turns the path of a file as a run knows it into the path to show."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """The result of a front end."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
+
+from jaxaudit.ir.record import record
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fingerprint:
     """One function of a file."""
 

@@ -14,8 +14,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from jaxaudit.ir.record import record
 
 Form = list[Any]
 
@@ -23,7 +25,7 @@ ENOUGH = 12
 """After how many calls of a function without news nobody looks any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sighting:
     """The calls of one function of the user's that looked alike."""
 
@@ -42,7 +44,7 @@ class Sighting:
     """The transformations around it that JAX was tracing, outermost first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """The calls of a function that looked alike, in all runs."""
 
@@ -57,7 +59,7 @@ class Context:
     within: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """What is known of one function."""
 

@@ -8,10 +8,11 @@ operands to parameters one to one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.ir.attributes import kinds_of
 from jaxaudit.ir.ops import BODIES, BRANCHES, MAPPED, VOCABULARY
+from jaxaudit.ir.record import mutable
 from jaxaudit.ir.types import Exit, Op, Program, Region
 from jaxaudit.ir.values import Value
 
@@ -37,7 +38,7 @@ def unread_attributes(program: Program) -> list[str]:
     ]
 
 
-@dataclass(slots=True)
+@mutable
 class _Checker:
     problems: list[str] = field(default_factory=list)
     made: set[Value] = field(default_factory=set)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """A name and where it stands."""
 
@@ -15,7 +14,7 @@ class Place:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rebuilt:
     """A method makes another object of its own class, and leaves out an argument that this one was made with."""
 
@@ -27,7 +26,7 @@ class Rebuilt:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClassMembers:
     """The attributes of one class, as its methods use them."""
 

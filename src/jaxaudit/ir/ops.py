@@ -7,10 +7,10 @@ or `py.unknown` with the reason, never a near miss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpSpec:
     """One row: what the op does, and how the regions it holds relate to it."""
 

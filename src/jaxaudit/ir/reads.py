@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
 
@@ -19,7 +19,7 @@ class Sure(IntEnum):
     """Whoever gets there, or takes a branch that was written to be taken, meets no value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unbound:
     """A name that is read where it may have no value."""
 
@@ -32,7 +32,7 @@ class Unbound:
     """What decides it: the branch, the loop."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dead:
     """A value that a name is given and that nothing reads."""
 
@@ -52,7 +52,7 @@ class Dead:
     """How many other values the name is given."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScopeReads:
     """The names that a function, class or module reads."""
 

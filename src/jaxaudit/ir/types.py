@@ -25,6 +25,7 @@ from jaxaudit.ir.fits import CallFit
 from jaxaudit.ir.functions import canonical
 from jaxaudit.ir.members import ClassMembers
 from jaxaudit.ir.reads import ScopeReads
+from jaxaudit.ir.record import entity, record
 from jaxaudit.ir.values import Argument, Value
 from jaxaudit.spans import Span
 
@@ -156,7 +157,7 @@ REST = "..."
 """Any number of axes, among declared names and in patterns."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Declared:
     """The names that somebody wrote down for the axes of a value; empty where an axis has none.
 
@@ -206,7 +207,7 @@ class ArrayType(NamedTuple):
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Observation:
     """With what a function was seen to be called in runs and tests."""
 
@@ -220,7 +221,7 @@ class Observation:
     """True where the function has changed since; its parameters have not."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Root:
     """A place where a program may start: a module's top level, or a function that nothing in the project calls."""
 
@@ -233,7 +234,7 @@ class Root:
     """Where its arguments are those that a run showed; None where they may be anything."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Program:
     """All roots that one front end found."""
 

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Like:
     """Something like one of the arguments."""
 
@@ -30,14 +31,14 @@ class Like:
     """Whether the dtypes are those of the argument too."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number:
     """An array without axes."""
 
     dtype: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shaped:
     """An array, or several, whose shape a function of the shapes domain computes."""
 
@@ -45,7 +46,7 @@ class Shaped:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Made:
     """An object of a class of the library."""
 
@@ -54,7 +55,7 @@ class Made:
     """The array that the object is around, and is as good as."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parts:
     """A tuple."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.results import Like, Made, Parts, Result, Shaped
 
 ROLES = {
@@ -51,7 +52,7 @@ _SIDES = (("x1", "x2"), ("a", "b"))
 """What libraries call the two operands of a function that operators stand for: `x` and `y` in the IR."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """What one library function takes, does and gives."""
 

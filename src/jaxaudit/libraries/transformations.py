@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from jaxaudit.ir.record import record
 
 _ROWS = """
 jit: jax.jit equinox.filter_jit flax.linen.jit flax.nnx.jit haiku.jit haliax.named_jit chex.variants.with_jit: in_shardings out_shardings static_argnums static_argnames donate_argnums donate_argnames
@@ -29,7 +29,7 @@ transform: equinox.internal.noinline jax.experimental.checkify.checkify flax.lin
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wrapper:
     """One function that transforms a function: its op, and its parameters in order (the function first)."""
 

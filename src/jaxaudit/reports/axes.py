@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.threads import Station, Thread, Woven, weave
 from jaxaudit.analyses.threads.names import Name, maker, names_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.record import record
 from jaxaudit.reports.called import called
 from jaxaudit.reports.model import Axis, AxisStation
 from jaxaudit.reports.types_text import exact_types, type_text
@@ -17,7 +18,7 @@ _MOST_STATIONS = 60
 """Stations of one axis to report: enough for every line of a long program."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ThreadAxes:
     """The threads of a program with their names and ids."""
 

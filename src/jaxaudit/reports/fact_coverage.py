@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import ARRAYS, UNFOLLOWED
+from jaxaudit.ir.record import record
 from jaxaudit.reports.model import ObservedFunction, Sight, SkippedFunction
 from jaxaudit.reports.types_text import size_text
 from jaxaudit.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FactCoverage:
     """What is known of the arrays of the audited files."""
 

@@ -9,7 +9,6 @@ since JAX puts it first when it puts two shapes together.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 from jaxaudit.analyses.axes import Axes
@@ -19,6 +18,7 @@ from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import ArrayType, Op, Program, Region, Root, Value
 from jaxaudit.ir.ops import CARRYING
+from jaxaudit.ir.record import record
 from jaxaudit.reports.fact_coverage import reasons
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import Shown, Types, axis_id, exact_types, inferred_types
@@ -160,7 +160,7 @@ _MOST_FROM_SOURCE = 10_000
 """A whole project has millions of steps, which nobody reads; a program that somebody works on has hundreds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """What the sections read."""
 

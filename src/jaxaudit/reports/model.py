@@ -7,14 +7,16 @@ Lines and columns are 1-based and count code points; ends are exclusive.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from jaxaudit.ir.record import mutable, record
 
 from jaxaudit.reports.change import Change
 
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tool:
     """Who made the report."""
 
@@ -22,7 +24,7 @@ class Tool:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """One thing that was audited."""
 
@@ -33,7 +35,7 @@ class Target:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Traces:
     """How often a function was traced while it was observed, and why again."""
 
@@ -41,7 +43,7 @@ class Traces:
     causes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transformation:
     """One transformation of the stack: rows come in order, each below the one it is nested in."""
 
@@ -60,7 +62,7 @@ class Transformation:
     traces: Traces | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Crossing:
     """One value that crosses the border of a transformation."""
 
@@ -74,7 +76,7 @@ class Crossing:
     inside_axes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Boundary:
     """What goes into a transformation and what comes out of it."""
 
@@ -89,7 +91,7 @@ class Boundary:
     """The `vmap`s around it, whose axes the shapes still have."""
 
 
-@dataclass(slots=True)
+@mutable
 class FlowValue:
     """One value on its way: what people call it, and its exact type where it is known."""
 
@@ -111,7 +113,7 @@ class FlowValue:
     """Why its shape is not known."""
 
 
-@dataclass(slots=True)
+@mutable
 class FlowStep:
     """One step of the data flow; `count` equal steps of one line and function are folded into one."""
 
@@ -144,7 +146,7 @@ class FlowStep:
     """What else it does: `maps axis 0 of x (8)`, `50 steps`, `stops the gradient`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AxisStation:
     """One thing that happens to an axis on its way."""
 
@@ -170,7 +172,7 @@ class AxisStation:
     """True for what happens in a backward pass."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """One axis on its way through one function: the arrays that have it, and what happens to it."""
 
@@ -190,7 +192,7 @@ class Axis:
     stations: tuple[AxisStation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WhyStep:
     """One step of the way from a cause to a finding."""
 
@@ -199,7 +201,7 @@ class WhyStep:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TextEdit:
     """An exact replacement of a stretch of a file."""
 
@@ -211,7 +213,7 @@ class TextEdit:
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Suggestion:
     """How to repair a finding: as text, and as exact edits where that is safe."""
 
@@ -219,7 +221,7 @@ class Suggestion:
     edits: tuple[TextEdit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """An issue or a warning."""
 
@@ -242,7 +244,7 @@ class Finding:
     front_end: str = "source"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verified:
     """An obligation that holds, and why."""
 
@@ -255,7 +257,7 @@ class Verified:
     """Tells obligations of one line apart; 1 is the first column."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unknown:
     """An obligation that could not be decided, and why."""
 
@@ -268,7 +270,7 @@ class Unknown:
     """Tells obligations of one line apart; 1 is the first column."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tally:
     """How many obligations there are, by verdict."""
 
@@ -278,7 +280,7 @@ class Tally:
     unknown: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SkippedFunction:
     """A function that was found but not entered, and why."""
 
@@ -288,7 +290,7 @@ class SkippedFunction:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sight:
     """A script or test in which a function was observed."""
 
@@ -296,7 +298,7 @@ class Sight:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObservedFunction:
     """A function that was entered with arguments of calls that a run or test showed, beside any arguments."""
 
@@ -311,7 +313,7 @@ class ObservedFunction:
     """True where the function has changed since; its parameters have not."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Coverage:
     """How much of the code was seen, and how much of what it must satisfy was decided."""
 
@@ -341,7 +343,7 @@ class Coverage:
     """Functions that were entered with arguments that runs and tests showed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     """All there is to say about one audit."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.ir import Program
+from jaxaudit.ir.record import record
 from jaxaudit.reports.model import SkippedFunction, Target, Traces
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RootNote:
     """How the function of one root was reached: what was traced is its inside only."""
 
@@ -20,7 +21,7 @@ class RootNote:
     traces: Traces = field(default_factory=Traces)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Notes:
     """What was seen of a program by JAX itself."""
 

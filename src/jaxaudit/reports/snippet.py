@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.text import Text
 
+from jaxaudit.ir.record import record
 from jaxaudit.spans import SourceText
 
 _MOST_LINES = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Look:
     """How wide the terminal is and which characters it can show."""
 
@@ -40,7 +40,7 @@ class Look:
         return "…" if self.unicode else "..."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Marked:
     """The stretch of a file to show; 1-based code points, end exclusive."""
 

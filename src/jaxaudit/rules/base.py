@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from textwrap import dedent
 from typing import ClassVar
@@ -17,6 +16,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import Use
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.basis import Basis
+from jaxaudit.ir.record import mutable, record
 from jaxaudit.spans import Span
 
 
@@ -47,7 +47,7 @@ class Raises(Enum):
     """Something else raises: taking a gradient, a second call, a use outside."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One step of the way from a cause to a finding."""
 
@@ -55,7 +55,7 @@ class Step:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edit:
     """An exact replacement of a stretch of source."""
 
@@ -63,7 +63,7 @@ class Edit:
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subject:
     """What an obligation is about, where its author's purpose may show; `rules.intent` reads it."""
 
@@ -81,7 +81,7 @@ class Subject:
     """Whether running it may be all that was wanted, as in a test."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Belief:
     """What is taken for granted of a definition where a use of it is judged, such as the parameters of a class."""
 
@@ -92,7 +92,7 @@ class Belief:
     """The function, or other part of the program, that uses it."""
 
 
-@dataclass(slots=True)
+@mutable
 class Obligation:
     """One thing the program must satisfy at one place, with a verdict. Only who runs a rule changes it, to sign it."""
 
@@ -115,7 +115,7 @@ class Obligation:
     """What happens when it is violated; where it is unknown, what would."""
     basis: Basis = Basis.COMPUTED
     """The weakest fact that it rests on."""
-    subject: Subject = Subject()
+    subject: Subject = Subject()  # it is immutable
     """What it is about, for the policy on intent."""
     way: tuple[Op, ...] = ()
     """The calls that lead to it, outermost first, where it is due to these and not to others."""
@@ -158,7 +158,7 @@ def wrapping(op: Op) -> tuple[Step, ...]:
     return (Step(place, f"`{name}` is applied here"),) if place is not None and elsewhere else ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Example:
     """A small program. In an invalid one, each offending line ends in `#!` (or `#?` where a warning is meant)."""
 

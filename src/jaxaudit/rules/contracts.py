@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import ARRAYS, DERIVATIVES, REPEATED
+from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Verdict
 from jaxaudit.rules.pytrees._shared.crossing import is_called
@@ -27,7 +28,7 @@ TRACING = REPEATED | DERIVATIVES | {"jit", "vmap", "pmap", "shard_map"}
 Applies = Callable[[Op, Facts], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clause:
     """One thing that every occurrence of a construct must satisfy."""
 

@@ -8,6 +8,7 @@ import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
+from typing import TypeGuard
 
 from jaxaudit import rules
 from jaxaudit.rules.base import Rule
@@ -33,4 +34,9 @@ def _own_modules() -> list[ModuleType]:
 
 def _rules_in(holder: object) -> list[type[Rule]]:
     members = [holder] if inspect.isclass(holder) else list(vars(holder).values())
-    return [one for one in members if inspect.isclass(one) and issubclass(one, Rule) and not inspect.isabstract(one)]
+    return [one for one in members if _is_rule(one)]
+
+
+def _is_rule(one: object) -> TypeGuard[type[Rule]]:
+    # Asked of an abstract class, `issubclass` would ask each of its subclasses in turn.
+    return inspect.isclass(one) and Rule in one.__mro__ and not inspect.isabstract(one)

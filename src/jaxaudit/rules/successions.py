@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
@@ -16,12 +15,13 @@ from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_op
 from jaxaudit.ir import Argument, Op, Symbol, Value
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import BODIES, MAPPED
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import lookup, plays
 from jaxaudit.rules.intent.names import is_newer, is_unwanted
 from jaxaudit.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lost:
     """A successor that nothing reads, and the old value that goes on."""
 

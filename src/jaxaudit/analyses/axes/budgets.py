@@ -8,16 +8,16 @@ at all, the loop was meant to run `NUM_STEPS` times.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from jaxaudit.analyses.labels import named
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Size, Value
 from jaxaudit.ir.ops import NOTES
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RepeatedLength:
     """A scan that runs as often as its carry has rows, while another size was to be its length."""
 

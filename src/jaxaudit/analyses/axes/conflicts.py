@@ -7,7 +7,7 @@ it stands elsewhere in the same operand, or a `vmap` or `scan` took another axis
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, Side, meetings, taken_sides, written
@@ -21,6 +21,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.record import record
 
 _REDUCING = ("array.reduce", "array.order")
 
@@ -42,7 +43,7 @@ class Cause(Enum):
     CHANCE = "only the sizes agree"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conflict:
     """A meeting of two axes that are different things."""
 
@@ -58,7 +59,7 @@ class Conflict:
     """The operand and the place of the axis that would have fitted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Judge:
     """Decides what a meeting is."""
 
@@ -258,7 +259,7 @@ def met(op: Op, shapes: Shapes) -> Iterator[Meeting]:
                 yield meeting
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axes:
     """The meetings of named axes, those of them that are mistakes, and the way of each axis."""
 

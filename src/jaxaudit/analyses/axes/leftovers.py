@@ -7,16 +7,16 @@ or `pmap` that maps the first axis together with another array of `n` rows was t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.meetings import Side, taken_sides
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Misplaced:
     """An operand of a map whose mapped axis is another one than the others have."""
 

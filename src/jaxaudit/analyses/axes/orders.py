@@ -8,7 +8,6 @@ shuffle.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, meetings
@@ -17,11 +16,12 @@ from jaxaudit.analyses.labels import Label, in_lines
 from jaxaudit.analyses.regroup import is_one
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.record import record
 
 _FLAT = ("product", "picked")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mixed:
     """Two flat axes that meet and were made in different orders."""
 

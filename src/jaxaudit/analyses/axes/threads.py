@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from jaxaudit.analyses.axes.meetings import taken_sides
@@ -12,13 +11,14 @@ from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import Label, told
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
 _MOST = 64
 """How many stations of one axis are worth showing."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Station:
     """One thing that happens to an axis."""
 
@@ -34,7 +34,7 @@ Sign: TypeAlias = tuple[str, str, str]
 """What tells one axis from others: its name with the scope of a label, or with a file that says it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Thread:
     """The way of one axis."""
 

@@ -7,7 +7,6 @@ along the axis they are normalised over, so it is this axis that the sum has to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN
 from jaxaudit.analyses.lineage import Flow
@@ -19,11 +18,12 @@ from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import leaves_as, moved
 from jaxaudit.ir.ops import BODIES, PASSED_ON
+from jaxaudit.ir.record import record
 from jaxaudit.ir.types import REST
 from jaxaudit.ir.values import index_parts, is_whole
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WeightedSum:
     """Weights as they are summed over: which axis adds up to one, and what the sum does with it."""
 
@@ -37,7 +37,7 @@ class WeightedSum:
     """The axis of the weights that is summed over."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """Where the axis that adds up to one stands in a value made of the weights."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import prod
 
 from jaxaudit.analyses.gradients.edges import Edge
@@ -18,6 +17,7 @@ from jaxaudit.analyses.queries import Answers, last, walk
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, SCALINGS, SUMS_OF_TWO
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED, SELECTED
+from jaxaudit.ir.record import record
 
 Factor = Node | float
 """Something a term is multiplied with: data, or a number."""
@@ -27,7 +27,7 @@ _REDUCES = frozenset(("collective", "array.reduce", "py.call_library"))
 _FLOWS = (Edge.LIVE, Edge.MAYBE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Addend:
     """One part of a sum."""
 

@@ -20,6 +20,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.interfaces import Loop, given_as, inside_of, turn_before
 from jaxaudit.ir.ops import BRANCHES, CUSTOM_DERIVATIVES, LOOPS, MOVING
+from jaxaudit.ir.record import mutable
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.spans import Span
 
@@ -126,7 +127,7 @@ class _Making(NamedTuple):
     reads_parameters: bool
 
 
-@dataclass(slots=True)
+@mutable
 class Graph:
     """The nodes behind the outputs of one differentiated function."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.gradients.algebra import Addend, addends, argument, factors_of, learned, strip
 from jaxaudit.analyses.gradients.edges import Edge
@@ -11,10 +10,11 @@ from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.reach import Gradient
 from jaxaudit.analyses.queries import last
 from jaxaudit.ir.functions import EVEN, EXTREMES_OF_TWO
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import plays
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Difference:
     """An error: a sum under a square, an absolute value or a library's regression loss."""
 
@@ -23,7 +23,7 @@ class Difference:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Product:
     """A product of learned factors."""
 

@@ -7,7 +7,6 @@ layers, it is a prediction of the other; where both take the same ones (two view
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.gradients.algebra import argument, flowing, slice_of, strip
 from jaxaudit.analyses.gradients.graph import Graph, Node
@@ -16,12 +15,13 @@ from jaxaudit.analyses.gradients.targets import is_score
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import CONTRACTIONS
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
 _PAIR = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Meeting:
     """Two passes of one network in one term of a loss."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.gradients.edges import Edge
@@ -12,6 +11,7 @@ from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.ir.ops import DERIVATIVES, MOVING
+from jaxaudit.ir.record import mutable, record
 from jaxaudit.ir.trees import Tree
 from jaxaudit.spans import Span
 
@@ -114,7 +114,7 @@ ANYTHING = 1
 """The first bit stands for whatever code that was not followed may depend on."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """One leaf of what is differentiated, or as much of an argument as the function takes out of it."""
 
@@ -130,7 +130,7 @@ class Leaf:
         return (self.label or "the argument") + "".join(self.path)
 
 
-@dataclass(slots=True)
+@mutable
 class Gradient:
     """One derivative: its op, the graph behind its loss, and its leaves."""
 
@@ -191,7 +191,7 @@ class Gradient:
         return node.op.span if node.op is not None else node.value.span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Masks:
     """How something depends on leaves: a bit each, in the best of these ways that there is."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
 from jaxaudit.analyses.gradients.graph import Node
@@ -17,12 +16,13 @@ from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Value
 from jaxaudit.ir.functions import EVEN, LOG_SPACE
 from jaxaudit.ir.ops import CONTRACTIONS, CUSTOM_DERIVATIVES, DERIVATIVES, SELECTED
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
 _NETWORK = CONTRACTIONS | CUSTOM_DERIVATIVES | {"py.call_library", "py.call_unknown"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bootstrap:
     """A prediction, and a target that is made of data and a discounted prediction."""
 
@@ -32,7 +32,7 @@ class Bootstrap:
     """The first discounted part of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Advantage:
     """A score times a weight that depends on a value."""
 
@@ -42,7 +42,7 @@ class Advantage:
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Twins:
     """Two errors of one kind between the same two sides, each with what is stopped of them."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import chain
 
@@ -12,6 +12,7 @@ from jaxaudit.analyses.queries import entered, left, reached, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, PLOTS, RANKINGS
 from jaxaudit.ir.ops import INLINE, PYTHON_LOOPS, VOCABULARY
+from jaxaudit.ir.record import mutable, record
 
 _PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container", "py.to_python", "py.loop", "py.while"))
 _KEEPS_ELEMENTS = frozenset(
@@ -34,7 +35,7 @@ class Fate(Enum):
     """Anything else: it is stored or returned."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fates:
     """Answers what becomes of the results of ops."""
 
@@ -130,7 +131,7 @@ _Node = tuple[Value, bool]
 """A value, and whether more was done on the way to it than looking at it."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Walk:
     """Goes on from values to what is made of them, and notes where that ends."""
 

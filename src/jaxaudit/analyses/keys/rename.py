@@ -7,7 +7,7 @@ function make different keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.keys.terms import (
     AnyOf,
@@ -30,9 +30,10 @@ from jaxaudit.analyses.keys.terms import (
 )
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.record import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class Rename:
     """The renaming of one region's terms for one op that holds it."""
 

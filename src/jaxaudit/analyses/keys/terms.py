@@ -10,11 +10,11 @@ splits of one key thus have different terms: splitting twice is found at the sec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.record import entity
+from jaxaudit.ir.record import entity, mutable
 
 Tag = tuple[Op, ...]
 Constant = int | str
@@ -180,7 +180,7 @@ MAX_DEPTH = 100
 Made = TypeVar("Made", bound=Term)
 
 
-@dataclass(slots=True)
+@mutable
 class Terms:
     """The table of all terms of one analysis: the only way to make a term."""
 

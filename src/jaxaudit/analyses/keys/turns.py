@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from jaxaudit.analyses.conditions import Condition, conditions
@@ -16,7 +16,7 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Exit, Op, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import PYTHON_LOOPS
-from jaxaudit.ir.record import entity
+from jaxaudit.ir.record import entity, mutable
 
 _AT_THE_END = frozenset(
     (
@@ -56,7 +56,7 @@ class Verdict:
     other: Use | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Turns:
     """Judges the uses of scopes that run again and again."""
 

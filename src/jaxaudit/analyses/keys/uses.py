@@ -7,7 +7,7 @@ in a callee count at the call as one use of each key, because what happens among
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from jaxaudit.analyses.domain import Read
@@ -19,7 +19,7 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES, BRANCHES, DEFERRED, PYTHON_LOOPS
-from jaxaudit.ir.record import entity
+from jaxaudit.ir.record import entity, mutable
 
 
 class How(Enum):
@@ -86,7 +86,7 @@ class Scope:
     uses: tuple[Use, ...]
 
 
-@dataclass(slots=True)
+@mutable
 class Collector:
     """Collects scopes bottom-up, each region once."""
 

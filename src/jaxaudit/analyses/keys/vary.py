@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from jaxaudit.analyses.domain import Read
@@ -32,6 +32,7 @@ from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import MANY_TO_ONE, UNIFORM
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import MAPPED, PYTHON_LOOPS, UNFOLLOWED
+from jaxaudit.ir.record import mutable
 
 
 class Vary(Enum):
@@ -63,7 +64,7 @@ def agree(parts: Iterable[Vary]) -> Vary:
     return found.pop() if len(found) == 1 else Vary.UNKNOWN
 
 
-@dataclass(slots=True)
+@mutable
 class Variation:
     """Answers for one region that runs many times."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import REMARKS, VOCABULARY
+from jaxaudit.ir.record import entity
 from jaxaudit.spans import Span
 
 _FEW = 16
@@ -27,7 +28,7 @@ class Entry(NamedTuple):
     region: Region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Flow:
     """Makers, readers and places of everything in a program."""
 

@@ -7,7 +7,7 @@ people write masks that way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from jaxaudit.analyses.lineage.index import Flow
@@ -16,7 +16,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Call
 from jaxaudit.ir.ops import BODIES, PASSED_ON, REARRANGED
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import mutable, record
 
 _CARRIED = PASSED_ON | REARRANGED - {"array.permute"}
 _MOST = 16
@@ -48,7 +48,7 @@ def is_whole_sum(flow: Flow, op: Op) -> bool:
     return not any(one.function in SUMS_OF_TWO for one in flow.readers.get(op.result, ()))
 
 
-@dataclass(slots=True)
+@mutable
 class Sums:
     """Takes values of one program apart, in one context."""
 

@@ -6,17 +6,18 @@ computations are walked side by side. Where one uses a stored value and the othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import UNFOLLOWED
+from jaxaudit.ir.record import mutable, record
 
 _DRAWS = UNFOLLOWED | {"key.draw", "key.split", "key.seed", "key.fold_in"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parting:
     """Where the two computations part: what was used when it was stored, and what is used now."""
 
@@ -24,7 +25,7 @@ class Parting:
     now: Origin
 
 
-@dataclass(slots=True)
+@mutable
 class Comparison:
     """What came of walking two computations side by side."""
 

@@ -7,7 +7,7 @@ value is subtracted and its successor in time is added, scaled down, beside some
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jaxaudit.analyses.lineage.courses import Course, Seen, course
 from jaxaudit.analyses.lineage.index import Flow
@@ -17,9 +17,10 @@ from jaxaudit.analyses.queries import behind, depends, sources, through_ops, wal
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Branch, Loop, Recurrence, Turn, complement
 from jaxaudit.ir.ops import LOOPS, PASSED_ON
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recursion:
     """One loop that accumulates temporal differences."""
 
@@ -83,7 +84,7 @@ def _in_loop(loop: Course, sums: Sums) -> Iterator[Recursion]:
             break
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accumulated:
     """A cumulative sum of temporal differences, each weighed by a power of the discount."""
 
@@ -128,7 +129,7 @@ def _without(parts: tuple[Product, ...], weights: frozenset[Value]) -> tuple[Pro
     return tuple(replace(one, factors=tuple(two for two in one.factors if two not in weights)) for one in parts)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bootstrapped:
     """A discounted sum over steps that starts from what the last step left."""
 
@@ -184,7 +185,7 @@ def _is_stacked(value: Value, flow: Flow) -> bool:
     return op is not None and op.name == "scan" and flow.position(op.results, value) >= (op.carry or 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standing:
     """A scan over temporal differences whose next value stays what it was at the start, or is the step's own."""
 

@@ -7,12 +7,12 @@ fields, items. Two trees with one skeleton have one structure, though nobody kno
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
 from jaxaudit.ir.interfaces import Loop, Part, given_to
+from jaxaudit.ir.record import record
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import like, playing, plays
 from jaxaudit.libraries.packages import DIFFERENTIABLE
@@ -28,7 +28,7 @@ _FILTERS = playing("model.filter", "model.partition")
 _STATES = playing("train_state.create", "train_state.replace", "train_state.step")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skeleton:
     """A tree, and the way in it."""
 

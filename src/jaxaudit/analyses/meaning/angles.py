@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.elements import elements_of
@@ -14,6 +13,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import INVERSE_ANGLES, SAME_UNIT, SCALINGS
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import JOINING
+from jaxaudit.ir.record import record
 
 DEGREES, RADIANS = "degrees", "radians"
 
@@ -28,7 +28,7 @@ _ROUNDING = 1e-4
 Ask = Callable[[Value], "Angle | None"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Angle:
     """What an angle is measured in, and the op that shows it."""
 
@@ -36,7 +36,7 @@ class Angle:
     made: Op
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conversion:
     """A conversion from one unit to the other, and what it converts."""
 

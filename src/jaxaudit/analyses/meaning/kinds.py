@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from jaxaudit.ir import Op
 from jaxaudit.ir.functions import POSITIONS, TRUTHS
+from jaxaudit.ir.record import record
 
 
 class Kind(Enum):
@@ -39,7 +39,7 @@ CHANGES = frozenset("probabilities log-probabilities normalised squashed embedde
 """Meanings that a step gives to a value without changing its shape, in words."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Meaning:
     """A meaning and what it rests on."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from jaxaudit.analyses.facts import Facts, remembered
@@ -16,6 +15,7 @@ from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMALISED_EXPONENTIALS, SCALINGS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop, inside_of, moved, source_of
 from jaxaudit.ir.ops import BRANCHES, JOINING, PASSED_ON
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.meanings import (
     AFFINE,
     APPLIED_TO_LOGITS,
@@ -28,7 +28,7 @@ from jaxaudit.libraries.meanings import (
 _OPS = ("array.normalise", "key.draw", "py.call_library", "array.map", "array.reduce")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taker:
     """One place that takes a value for something."""
 

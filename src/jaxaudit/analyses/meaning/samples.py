@@ -7,7 +7,6 @@ density is that of the same distribution.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.elements import whole_of
@@ -15,10 +14,11 @@ from jaxaudit.analyses.queries import entered, holders, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import SCALINGS
 from jaxaudit.ir.ops import BODIES, BRANCHES, KEEPING, MAPPED
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.meanings import NORMAL_DISTRIBUTIONS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """One sample: the values that it is on its way, each with what it is centred on by then."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from jaxaudit.analyses.lineage import Flow
@@ -19,6 +19,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMAL_DRAWS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import COMPUTED, KEEPING
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.meanings import SPREADS_TAKEN
 from jaxaudit.spans import Span
 
@@ -34,7 +35,7 @@ Home = tuple[object, ...]
 """What a value is, wherever it is read: as it was made, and the calls of helpers that tell two of them apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """A power of a standard deviation, or so many times its logarithm."""
 
@@ -47,7 +48,7 @@ class Form:
         return f"the logarithm of a {words}" if self.log else f"a {words}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Power:
     """A value as a power of another one, or as the exponential of a multiple of it."""
 
@@ -59,7 +60,7 @@ class Power:
     """What it is called near to where it was made."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """A place that takes a value for a spread in one form."""
 
@@ -189,7 +190,7 @@ def _in_density(flow: Flow, op: Op, context: Context) -> Iterator[Reading]:
             yield _reading(flow, power, 2.0, op, how, context)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Density:
     """A sum that has a power of a spread beside its logarithm."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
@@ -13,6 +12,7 @@ from jaxaudit.analyses.queries import entered, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import DENSITIES, LINEAR, LOG_SPACE, SCALINGS, SUMS_OF_TWO
 from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import plays
 
 _ELEMENTWISE = KEEPING | {"array.map", "array.select", "array.reduce"}
@@ -21,7 +21,7 @@ _SHOWN = ("py.return", "py.format", "py.print", "array.shape")
 """Ops that compute nothing of the numbers they read."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Squashing:
     """A sample and one `tanh` of it."""
 
@@ -103,7 +103,7 @@ def _is_squared(flow: Flow, value: Value) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Uses:
     """What is computed of some values element by element."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import e, inf, pi
 
@@ -11,11 +10,12 @@ from jaxaudit.analyses.ranges.facts import ANY, WILD, Axes, Range, exactly, join
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.dtypes import named_dtype
 from jaxaudit.ir import Argument, ArrayType, Op, Program, Symbol, Value
+from jaxaudit.ir.record import mutable, record
 
 _SYMBOLS: Mapping[str, float] = {"pi": pi, "e": e, "inf": inf, "infty": inf, "euler_gamma": 0.5772156649015329}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """What is known of values before ranges are looked for."""
 
@@ -53,7 +53,7 @@ def known_of(program: Program, shapes: Shapes) -> Known:
     return Known(program.types, shapes, dtypes, program.makers, inputs)
 
 
-@dataclass(slots=True)
+@mutable
 class Look:
     """One op in one context."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import inf
 
 from jaxaudit.analyses.ranges.facts import Range
@@ -12,9 +11,10 @@ from jaxaudit.analyses.ranges.refine import constraints
 from jaxaudit.analyses.ranges.transfer.select import arm_range
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.ops import BRANCHES
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ranges:
     """The solved ranges domain."""
 

@@ -6,16 +6,16 @@ Each row names the argument that matters, and says of a range whether all of it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import inf
 
 from jaxaudit.analyses.ranges.facts import Range
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.record import record
 
 Test = Callable[[Range], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Domain:
     """What a function wants of one argument."""
 
@@ -31,7 +31,7 @@ class Domain:
     """Of the part that a condition lets through: it stops just short of a bad point, so that is what it is for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """One argument of one op, and what is wanted of it."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, differ, same
 from jaxaudit.analyses.shapes.facts import Dims, ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.ir.record import record
 
 
 def broadcast(shapes: Sequence[Dims | None]) -> tuple[Dims | None, Fit]:
@@ -68,7 +68,7 @@ def shape_text(dims: Dims | None) -> str:
     return "(" + ", ".join(map(shown, dims)) + (",)" if len(dims) == 1 else ")")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Match:
     """The outcome of a comparison; where the two clash, how each of them is written."""
 

@@ -7,13 +7,13 @@ all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import mutable, record
 
 
 class Fit(Enum):
@@ -42,7 +42,7 @@ class Context:
         return literal(argument, lambda value: self.facts.get(value, NOTHING))
 
 
-@dataclass(slots=True)
+@mutable
 class Shapes:
     """The solved shapes domain."""
 

@@ -7,16 +7,16 @@ that broadcast together have one name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, same, variable
 from jaxaudit.analyses.labels import Label, length_labels
 from jaxaudit.ir import REST, Argument, Op
+from jaxaudit.ir.record import record
 
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subscripts:
     """What a call of `einsum` says of its operands."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from jaxaudit.analyses.shapes import Shapes
@@ -16,9 +15,10 @@ from jaxaudit.analyses.shapes.declared import declared_axes
 from jaxaudit.analyses.threads.places import alike, label_of
 from jaxaudit.analyses.threads.weave import Thread, Woven
 from jaxaudit.ir import Op, Program, Size
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """The name of an axis, and where it comes from."""
 

@@ -6,10 +6,11 @@ Shapes are exact and physical here: under `vmap` an array still has the mapped a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from jaxaudit.ir import Argument, ArrayType, Op, Value
+from jaxaudit.ir.record import mutable
 
 Types = Mapping[Value, ArrayType]
 Shape = tuple[int, ...]
@@ -47,7 +48,7 @@ class Station(NamedTuple):
     """The op in which it happens; none where the program begins and ends."""
 
 
-@dataclass(slots=True)
+@mutable
 class Relation:
     """All that an op does to axes."""
 

@@ -7,11 +7,11 @@ axis among its parameters and results is one axis among the operands and results
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from jaxaudit.analyses.threads.relation import Link, Relation, Slot, Station
 from jaxaudit.ir import Op, Region
+from jaxaudit.ir.record import record
 
 
 class Edge(NamedTuple):
@@ -22,7 +22,7 @@ class Edge(NamedTuple):
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """What a body does to the axes at its edge."""
 

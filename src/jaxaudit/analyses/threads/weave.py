@@ -13,6 +13,7 @@ from jaxaudit.analyses.threads.relation import Deed, Relation, Slot, Station, Ty
 from jaxaudit.analyses.threads.shared import Edge, Summary, shared_body
 from jaxaudit.analyses.threads.table import relation_of
 from jaxaudit.ir import Op, Program, Region, Root, Value
+from jaxaudit.ir.record import mutable
 
 _MOST_STATIONS = 400
 """How many stations of one axis are kept; an unrolled model has the same ones over and over."""
@@ -32,7 +33,7 @@ class Thread:
     """The axes that a reshape made this one of, in order."""
 
 
-@dataclass(slots=True)
+@mutable
 class Woven:
     """All threads of a program, and which thread each axis of each value is."""
 

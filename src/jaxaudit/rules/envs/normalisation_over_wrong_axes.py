@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.facts import Facts
@@ -13,6 +12,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, SCALINGS
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 
 _PROGRAM = """
@@ -61,7 +61,7 @@ class NormalisationOverWrongAxes(Rule):
         yield from (_judged(one, shapes) for one in _updates(program, facts.flow))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Update:
     """A running mean that is moved towards the mean of an array."""
 

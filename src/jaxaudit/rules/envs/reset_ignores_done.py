@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
@@ -16,6 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import QUANTIFIERS
 from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import MOVING
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 
 _PROGRAM = """
@@ -96,7 +96,7 @@ def step(key):
                     yield _judged(choice, program)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Choice:
     """A whole batch that is kept or replaced by what one number says about a mask."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -12,6 +11,7 @@ from jaxaudit.analyses.queries import behind, depends, last, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEGATIONS, QUANTIFIERS
 from jaxaudit.ir.ops import BODIES, MAPPED, MOVING, PASSED_ON
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.envs._shared.carried_flags import carried_flags, is_read
 from jaxaudit.rules.flow._shared.phrases import called
@@ -113,7 +113,7 @@ def joined(extend, shrink, right):
         yield from carried_flags(program, facts)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Part:
     """Something that a call or a parameter gives, and the values it was on its way."""
 
@@ -137,7 +137,7 @@ class _Part:
         return self.own if isinstance(self.source, Value) else self.met.union(self.source.results)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Choice:
     """A choice between the results of two calls."""
 

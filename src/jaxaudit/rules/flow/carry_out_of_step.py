@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -14,6 +13,7 @@ from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 from jaxaudit.rules.flow._shared.given_beside import given_beside
 
@@ -118,7 +118,7 @@ def step(state, action):
         yield from given_beside(program, facts)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Part:
     """A part of a loop's state: inside a turn, where it comes from at the start, and where the next one comes from."""
 

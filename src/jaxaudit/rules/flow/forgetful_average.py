@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from jaxaudit.analyses.facts import Facts
@@ -14,6 +13,7 @@ from jaxaudit.analyses.queries import holders, last
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
@@ -31,7 +31,7 @@ def update(params, slow):
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blend:
     """A weighted mean of two values, the one with the small weight first."""
 
@@ -143,7 +143,7 @@ def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
             return
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Exchange:
     """A value, what it is mixed with, what may take its place, and the op that gives the latter."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Node, gradients_of
@@ -13,6 +12,7 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import BOUNDS
+from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.spans import Span
@@ -87,7 +87,7 @@ def _logits(meanings: Meanings) -> dict[Span, Op]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Weighted:
     """Something learned that a loss weighs by data."""
 
@@ -96,7 +96,7 @@ class _Weighted:
     """What it is added to, under the same weights."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Term:
     """A part of a loss, and whether data weighs what it is in."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import gradients_of
@@ -15,6 +14,7 @@ from jaxaudit.analyses.queries import ahead, nothing, reached, readers, walk
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import leaves_as
 from jaxaudit.ir.ops import CONTRACTIONS, DERIVATIVES, JOINING, KEEPING, NOTES, UNFOLLOWED
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.spans import Span
@@ -79,7 +79,7 @@ class StatisticsNotApplied(Rule):
                 yield from (one for form in found for one in _judge(form, gradient.op, found, facts.flow))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Normalisation:
     """Data less their mean, divided by their spread, as the function that asks for it sees them."""
 

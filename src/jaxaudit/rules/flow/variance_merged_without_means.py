@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -13,6 +12,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES
 from jaxaudit.ir.interfaces import complement
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _MERGE = """
@@ -91,7 +91,7 @@ def _is_spread(op: Op) -> bool:
     return op.function in ADDITIONS | AVERAGES | {"var", "nanvar"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Moment:
     """The squared distances of a sample from its own mean, or from another centre."""
 
@@ -100,7 +100,7 @@ class _Moment:
     centre: Value | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Reader:
     flow: Flow
     sums: Sums

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
 from jaxaudit.analyses.facts import Facts
@@ -14,6 +13,7 @@ from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.ops import SELECTED
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, proved
 
 _PROGRAM = """
@@ -27,7 +27,7 @@ jax.grad(lambda logits: sample(logits).sum())(jnp.ones(4))
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Counts:
     """How often a value stands in a sum: forwards, and where gradient reaches it."""
 

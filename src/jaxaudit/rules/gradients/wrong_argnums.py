@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -11,6 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.record import record
 from jaxaudit.ir.trees import split_path
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import applied, behind, in_turns, origins, own_results
@@ -200,7 +201,7 @@ def _refused(op: Op, message: str, why: str) -> Obligation:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Uses:
     """Where gradients are applied: to what they were taken at, or to another argument, by the call that does it."""
 

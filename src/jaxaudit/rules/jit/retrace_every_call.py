@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
@@ -16,6 +16,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import LENGTHENING
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import KEEPING, PYTHON_LOOPS
+from jaxaudit.ir.record import record
 from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
 from jaxaudit.spans import NOWHERE, Span
@@ -221,7 +222,7 @@ def _repeats(loop: Op) -> bool:
     return loop.trips is None or loop.trips > _FEW
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Made:
     """Something by whose identity JAX keeps what it compiled: the function itself, or a static argument."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -12,6 +11,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
 from jaxaudit.ir.interfaces import made_inside
+from jaxaudit.ir.record import record
 from jaxaudit.ir.values import texts_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, made_as, own_results
@@ -80,7 +80,7 @@ class LocalGradientApplied(Rule):
         yield from (one for step in steps for one in _judged(step, steps, flow))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Step:
     """A gradient that is applied: the derivatives it comes from, and the reductions it came through."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Region
+from jaxaudit.ir.record import record
 from jaxaudit.ir.values import texts_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown
 
@@ -106,7 +106,7 @@ def total(xs):
                     yield from (_judge(op, name, around, bound) for name in texts_in(op.arguments.get("axis_name")))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Around:
     """What is known of the transformations around a region."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.meetings import Side, taken_sides
 from jaxaudit.analyses.dims import Dim, differ, same
@@ -14,6 +13,7 @@ from jaxaudit.analyses.queries import behind, operands_of, reached, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.hidden import hiding_reduction
 from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
@@ -96,7 +96,7 @@ class BatchedArgumentBroadcast(Rule):
         yield from (one for op in program.named("vmap") if op.regions for one in _judged(op, shapes, facts.flow))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Shared:
     """An operand that is not mapped and has the mapped axis."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
 
@@ -15,6 +14,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import PICKED_POSITIONS
+from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
@@ -128,7 +128,7 @@ def _finding(conflict: Conflict) -> Obligation:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Used:
     """Positions that are used on an array which one of two nested maps goes over."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, between_bounds, constant, same
 from jaxaudit.analyses.labels import length_labels, of_a_part
@@ -16,6 +16,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.subscripts import piece
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.record import mutable
 from jaxaudit.ir.values import index_parts
 
 ELLIPSIS = "..."
@@ -96,7 +97,7 @@ def axes_taken(part: Argument, look: Look) -> int | None:
     return (fact.rank or None) if fact.dtype == "bool" else 1
 
 
-@dataclass(slots=True)
+@mutable
 class _Walk:
     """The axes of an array, taken one after the other by the parts of an index."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.shapes.dtypes import named_dtype
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.record import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class Look:
     """One op in one context."""
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
+
+from jaxaudit.ir.record import record
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 Fields = Mapping[str, ast.expr]
@@ -20,7 +22,7 @@ _KEEPING = frozenset("tuple list dict FrozenDict freeze OrderedDict deepcopy cop
 _GROWS = frozenset("append extend update insert add setdefault".split())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """How the fields stand in a part: one by one, by key, or one alone; empty for what is no field as it is."""
 
@@ -29,7 +31,7 @@ class Form:
     alone: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """What one expression of a flatten function holds of the object."""
 
@@ -53,7 +55,7 @@ NOTHING = Part()
 OPEN = Part(known=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flattening:
     """What a flatten function gives."""
 

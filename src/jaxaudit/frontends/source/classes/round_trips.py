@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.constructors import asked_values, changed_fields
@@ -21,13 +20,14 @@ from jaxaudit.frontends.source.classes.registration import last_name
 from jaxaudit.frontends.source.classes.unflattening import CHILDREN, Rebuilt, read_unflatten
 from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
 from jaxaudit.frontends.source.values.callables import ClassValue
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span, span_of
 
 _LABELS = frozenset(("__init__", "__repr__", "__str__"))
 _PLAIN_BASES = frozenset("object ABC Generic Protocol".split())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RoundTrip:
     """The fields that parameters of the constructor get, and the attributes that these become."""
 

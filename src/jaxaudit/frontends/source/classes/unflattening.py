@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.frontends.source.classes.flattening import Form
+from jaxaudit.ir.record import mutable, record
 
 CHILDREN, STRUCTURE = "all children", "the whole structure"
 _UNKNOWN = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Misfit:
     """Something that cannot be taken out of what the flatten function gave."""
 
@@ -25,7 +26,7 @@ class Misfit:
     """What is wrong, as it is said of the class."""
 
 
-@dataclass(slots=True)
+@mutable
 class Rebuilt:
     """What an unflatten function makes. An origin is a field, `CHILDREN`, `STRUCTURE` or, where it is open, empty."""
 

@@ -6,9 +6,10 @@ become large for the text it was read from. What is left out for that is counted
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode
+from jaxaudit.ir.record import mutable, record
 
 MAX_DEPTH = 12
 """How deep calls are followed."""
@@ -16,7 +17,7 @@ MAX_DEPTH = 12
 _LARGE = "this program is too large to follow every call"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Allowance:
     """How many ops may be spent before further calls are left unfollowed."""
 
@@ -36,7 +37,7 @@ _LARGE_OPS, _LARGE_OPS_A_LINE = 20_000, 1
 """When a program is large: code that is read once takes about one op a line."""
 
 
-@dataclass(slots=True)
+@mutable
 class Budget:
     """What has been spent so far."""
 

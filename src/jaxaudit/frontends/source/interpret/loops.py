@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from jaxaudit.frontends.source.interpret import unrolled
@@ -24,6 +24,7 @@ from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectB
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import kind_of, leaves, materialise, rebuild, same
 from jaxaudit.ir import Exit, Region, Value
+from jaxaudit.ir.record import mutable
 from jaxaudit.spans import Span
 
 _ATTEMPTS = 6
@@ -82,7 +83,7 @@ _Holder = str | tuple[int, str]
 """What holds a value from turn to turn: a variable, or an attribute of an object."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Attempt:
     """One interpretation of a body, and whether its end agrees with its beginning."""
 

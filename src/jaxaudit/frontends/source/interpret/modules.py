@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.base import Problem, SourceFile
 from jaxaudit.frontends.newer import newer_syntax, older_text, shown, told
 from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.ir.record import mutable
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Module:
         return self.name if self.package else self.name.rpartition(".")[0]
 
 
-@dataclass(slots=True)
+@mutable
 class Project:
     """All modules that were read, by path and by dotted name."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import ancestry
@@ -17,10 +16,11 @@ from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.model import Abstract, Leaf
 from jaxaudit.ir import Root, Value
+from jaxaudit.ir.record import record
 from jaxaudit.spans import span_of
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Parameter:
     node: ast.arg
     value: Value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
 
 from jaxaudit.frontends.source.classes.members import UNHASHABLE, is_one_of_a_kind, is_unhashable, library_bases
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -31,6 +30,7 @@ from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, O
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import kind_of, leaves
 from jaxaudit.ir import Value
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span, span_of
 
 _STAGES_NUMBERS = frozenset(
@@ -43,7 +43,7 @@ _CONTAINERS = ("list", "dict", "set")
 _OPTIONS = ("static_argnums", "static_argnames", "static_broadcasted_argnums")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """The parameters a transformed function still has, once bound arguments are taken away."""
 
@@ -53,7 +53,7 @@ class Signature:
     """True when it takes further arguments, or is not known at all."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Statics:
     """Which parameters a transformation is told to leave as Python values."""
 
@@ -124,7 +124,7 @@ def _matched(wanted: Seq[object], signature: Signature) -> Statics:
     return Statics(frozenset(positions), frozenset(named), True, tuple(misfits), unplaced)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Staged:
     """The arguments as the body sees them, and what is known of each."""
 

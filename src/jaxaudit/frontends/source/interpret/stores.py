@@ -7,12 +7,13 @@ fields look like: an instance that comes from elsewhere was most likely made the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.values.callables import ClassValue
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
 from jaxaudit.ir import ArrayType, Region, Value
+from jaxaudit.ir.record import mutable
 
 _MOST = 32
 """How many things that are stored in one field are kept."""
@@ -31,7 +32,7 @@ def _default(cls: ClassValue, name: str) -> tuple[ArrayType, ...]:
     return tuple(ArrayType((), dtype, weak=True) for dtype in dtypes[:1])
 
 
-@dataclass(slots=True)
+@mutable
 class Stores:
     """The values that were stored in fields, and those that were read from instances from outside."""
 

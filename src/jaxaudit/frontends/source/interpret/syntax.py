@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
+
+from jaxaudit.ir.record import record
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -95,7 +97,7 @@ def names_in(node: ast.AST) -> list[str]:
     return [one.id for one in walk(node) if isinstance(one, ast.Name)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Landmarks:
     """What people look for in a whole module, outer nodes before inner ones."""
 
@@ -129,7 +131,7 @@ def landmarks(tree: ast.Module) -> Landmarks:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outline:
     """What a walk over a file finds."""
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.names.paths import State
 from jaxaudit.ir.reads import Dead
+from jaxaudit.ir.record import mutable, record
 from jaxaudit.spans import Span, span_of
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Binding:
     name: str
     node: ast.expr | ast.arg
@@ -34,7 +35,7 @@ class _Binding:
         return isinstance(self.statement, ast.Assign | ast.AugAssign | ast.AnnAssign)
 
 
-@dataclass(slots=True)
+@mutable
 class Bindings:
     """The bindings of one scope, in the order in which they are met."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, children
+from jaxaudit.ir.record import mutable
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _INNER = (ast.NamedExpr, ast.Lambda, *_COMPREHENSIONS)
@@ -17,7 +18,7 @@ _TELLING = frozenset((*_BINDING, *_DEFINING, ast.Global, ast.Nonlocal))
 """The nodes that say something of names; most do not."""
 
 
-@dataclass(slots=True)
+@mutable
 class Bound:
     """What statements do to the names of the scope that they stand in."""
 

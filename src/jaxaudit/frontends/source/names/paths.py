@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import names_in, walk
 from jaxaudit.ir.reads import Sure
+from jaxaudit.ir.record import entity, mutable, record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Gap:
     """Some path that leads here gives a name no value."""
 
@@ -26,7 +27,7 @@ class Gap:
     """Where it is missing in the first turn of a loop: the variables that tell one turn from another."""
 
 
-@dataclass(slots=True)
+@mutable
 class State:
     """What the paths to a place have bound. A name that is missing has no value on any of them."""
 
@@ -118,7 +119,7 @@ def _text(node: ast.expr) -> str:
     return ast.unparse(node)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Side:
     """One side of a branch, as it ends."""
 

@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.names.bindings import Bindings
 from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.frontends.source.names.paths import Gap, State
 from jaxaudit.ir.reads import ScopeReads, Sure, Unbound
+from jaxaudit.ir.record import mutable
 from jaxaudit.spans import Span, span_of
 
 _PROVIDED = frozenset(dir(builtins))
@@ -24,7 +25,7 @@ _SHOWN = frozenset(("locals", "vars", "eval", "exec"))
 """What may read all variables of the function that calls it."""
 
 
-@dataclass(slots=True)
+@mutable
 class Whole:
     """What the scopes of one module share."""
 
@@ -47,7 +48,7 @@ class Whole:
         return any(block.lineno <= node.lineno <= (block.end_lineno or block.lineno) for block in self.mains)
 
 
-@dataclass(slots=True)
+@mutable
 class Turns:
     """The states in which turns of a loop end early."""
 

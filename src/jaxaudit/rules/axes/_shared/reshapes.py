@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.regroup import Dims, displaced, kept
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import SELECTED
+from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import axis_of
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reshape:
     """One reshape in one context."""
 

@@ -7,7 +7,6 @@ the one before hands out something that is one step old.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -16,12 +15,13 @@ from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import BODIES, PASSED_ON
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Given:
     """A call whose result a function returns beside others."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
@@ -11,6 +10,7 @@ from jaxaudit.analyses.queries import depends, holders, reached
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.record import record
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
 
@@ -18,7 +18,7 @@ _COMPUTES = frozenset("array.map array.select array.scan array.move array.normal
 """Ops that give an array of the shape of what they are given, so that nobody computes them for a shape alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wasted:
     """An array, the op that computed it, and the op whose body it goes into unread."""
 
@@ -49,7 +49,7 @@ def _made_for(flow: Flow, value: Value, reader: Op) -> Op | None:
     return made if any(one is None or one.name != "array.create" for one in sources) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unread:
     """A variable that nothing reads, and the parameters of its function that have no other use."""
 

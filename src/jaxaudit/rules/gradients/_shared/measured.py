@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients.numbers import Given, Numbers
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import CUSTOM_DERIVATIVES
+from jaxaudit.ir.record import record
 
 _POINTS = ((0.31, 0.23), (0.47, 0.19), (0.83, -0.11))
 """The number for the first argument, and what is added for each further one."""
@@ -17,7 +17,7 @@ _TOLERANCE = 0.02
 _SAME = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """What a rule gives at one point, and what the function says."""
 

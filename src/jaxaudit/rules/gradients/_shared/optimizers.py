@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 from jaxaudit.analyses.lineage import Flow
@@ -15,12 +14,13 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SCALINGS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop, Part, given_as, inside_of
 from jaxaudit.ir.ops import BODIES, LOOPS
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import playing
 
 APPLIES = playing("optimizer.apply")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Applied:
     """A call that takes gradients, with the parameters it changes where it is given them."""
 

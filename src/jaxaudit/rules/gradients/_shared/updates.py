@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
@@ -11,6 +10,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.gradients._shared.optimizers import made_as
 
@@ -18,7 +18,7 @@ _APPLIES = frozenset(name.rpartition(".")[2] for name in playing("optimizer.appl
 _CARRIES = REARRANGED | PASSED_ON | {"array.map", "array.select"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Update:
     """One leaf that is updated."""
 

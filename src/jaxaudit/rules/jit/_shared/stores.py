@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
@@ -11,11 +10,12 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import STORES
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.packages import KEEPING_STATE, package
 from jaxaudit.rules.base import Obligation, proved, unknown
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Store:
     """One change of something outside, seen in one context."""
 

@@ -7,7 +7,6 @@ both learn, in one place, are two so that they differ.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 from jaxaudit.analyses.facts import Facts
@@ -18,12 +17,13 @@ from jaxaudit.analyses.queries import ahead, holders, sources, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import leaves_as
 from jaxaudit.ir.ops import MOVING
+from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import plays
 
 _HOLDING = MOVING | {"py.attr", "py.container", "py.join", "tree.leaf", "tree.other"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Twins:
     """Two calls that draw the same, and what is made of them in one place."""
 
@@ -35,7 +35,7 @@ class Twins:
     """What takes both."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Made:
     seed: Op
     draw: Op

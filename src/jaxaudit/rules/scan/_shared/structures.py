@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -19,6 +19,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
+from jaxaudit.ir.record import record
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Obligation, Step, named
 from jaxaudit.rules.trees import Misfit, array_for_container, describe, difference
@@ -130,7 +131,7 @@ def _array_in_a_branch(first: Tree, second: Tree, shapes: Shapes) -> Misfit | No
     return replace(found, text=f"{describe(whole)} in one and one array in another")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CarriedLeaf:
     """One leaf of a loop's carry in one context."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.facts import Facts
@@ -12,9 +11,10 @@ from jaxaudit.analyses.queries import Answers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, EXTREMES, PICKED_POSITIONS, SPREADS
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scalar:
     """A reduction of a value that has no axes where it is mapped."""
 
