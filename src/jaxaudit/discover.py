@@ -13,11 +13,13 @@ import subprocess
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from jaxaudit.config import Config, UsageError
 from jaxaudit.frontends.base import Problem, SourceFile
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 NEVER_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".git", ".tox", ".nox", ".venv", "venv"})
 """Directories that hold no source of the project; they are skipped below a directory the user names."""
@@ -59,8 +61,7 @@ def refuse_notebook(name: str) -> None:
 
 def exclusion(config: Config) -> Callable[[Path | str], bool]:
     """Return the test whether the configuration excludes a path."""
-    spec = GitIgnoreSpec.from_lines(config.exclude)
-    return lambda path: matches(spec, path, config.root)
+    return matching(config.exclude, config.root)
 
 
 def read_file(path: Path, *, audited: bool = True) -> SourceFile | Problem:
@@ -117,12 +118,17 @@ def show_path(path: Path) -> str:
     return shown.as_posix().encode("utf-8", "backslashreplace").decode()
 
 
-def matches(spec: GitIgnoreSpec, path: Path | str, root: Path) -> bool:
-    """Whether patterns relative to a directory match a path; never one outside of it."""
-    if not spec.patterns:
-        return False
-    relative = os.path.relpath(path, root)
-    return not relative.startswith("..") and spec.match_file(relative)
+def matching(patterns: Sequence[str], root: Path) -> Callable[[Path | str], bool]:
+    """Return the test whether patterns relative to a directory match a path; they never match one outside of it."""
+    if not patterns:
+        return lambda path: False
+    spec = _patterns(patterns)
+
+    def matches(path: Path | str) -> bool:
+        relative = os.path.relpath(path, root)
+        return not relative.startswith("..") and spec.match_file(relative)
+
+    return matches
 
 
 def shown_name(path: str) -> str:
@@ -231,7 +237,14 @@ def _gitignore(directory: Path) -> list[tuple[Path, GitIgnoreSpec]]:
         text = (directory / ".gitignore").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    return [(directory, GitIgnoreSpec.from_lines(text.splitlines()))]
+    return [(directory, _patterns(text.splitlines()))]
+
+
+def _patterns(lines: Iterable[str]) -> GitIgnoreSpec:
+    # Most projects have no patterns of ours, and git answers for its own.
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)
 
 
 def _ignored(path: Path, rules: list[tuple[Path, GitIgnoreSpec]], end: str = "") -> bool:

@@ -14,8 +14,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from pathspec import GitIgnoreSpec
-
 from jaxaudit import progress
 from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.facts import Facts
@@ -30,7 +28,7 @@ from jaxaudit.discover import (
     exclusion,
     find_files,
     loader,
-    matches,
+    matching,
     read_file,
     refuse_notebook,
     shown_name,
@@ -269,11 +267,11 @@ def _runs(config: Config) -> Callable[[str, str], bool]:
     """Return the test whether a rule speaks about a path, after `select`, `ignore` and `per-file-ignores`."""
     families = known_families()
     builtin = {*(page.name for page in BUILTIN), "script-failed"}
-    patterns = [(GitIgnoreSpec.from_lines([pattern]), frozenset(names)) for pattern, names in config.per_file_ignores]
+    patterns = [(matching([pattern], config.root), frozenset(names)) for pattern, names in config.per_file_ignores]
 
     @cache
     def ignored(path: str) -> frozenset[str]:
-        return frozenset().union(*(names for spec, names in patterns if matches(spec, path, config.root)))
+        return frozenset().union(*(names for matches, names in patterns if matches(path)))
 
     def runs(path: str, rule: str) -> bool:
         names = {rule, families[rule]}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from jaxaudit.ir.record import record
 from jaxaudit.reports import formats
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jaxaudit.reports.model import Report
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Detail:
     """How much the user wants to read, in a format that leaves the choice."""
 
@@ -27,7 +27,7 @@ Render: TypeAlias = "Callable[[Report, Sources, TextIO, Detail], object]"
 """Writes a report; what it gives back says nothing."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Format:
     """One way to write a report."""
 

@@ -172,11 +172,16 @@ class Example:
         return f"import jax\nimport jax.numpy as jnp\n{dedent(self.code)}"
 
 
-def _examples(given: tuple[Example, ...] | str) -> tuple[Example, ...]:
-    if not isinstance(given, str):
-        return given
-    _, *parts = f"\n{dedent(given)}".split("\n## ")
-    return tuple(Example(f"\n{code.rstrip()}\n", title) for title, _, code in (one.partition("\n") for one in parts))
+class _Examples:
+    """The examples of a rule, taken out of their text when somebody asks: an audit does not."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, instance: object, owner: type | None = None) -> tuple[Example, ...]:
+        _, *parts = f"\n{dedent(self.text)}".split("\n## ")
+        split = (one.partition("\n") for one in parts)
+        return tuple(Example(f"\n{code.rstrip()}\n", title) for title, _, code in split)
 
 
 class Rule(ABC):
@@ -203,7 +208,9 @@ class Rule(ABC):
     def __init_subclass__(cls) -> None:
         *_, family, name = ("", *cls.__module__.split("."))
         cls.name, cls.family = vars(cls).get("name", name.replace("_", "-")), vars(cls).get("family", family)
-        cls.valid, cls.invalid = _examples(cls.valid), _examples(cls.invalid)
+        for examples in ("valid", "invalid"):
+            if isinstance(text := vars(cls).get(examples), str):
+                setattr(cls, examples, _Examples(text))
 
     @abstractmethod
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

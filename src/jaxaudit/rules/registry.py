@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
+import os
+import sys
+from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
-from types import ModuleType
+from pathlib import Path
 from typing import TypeGuard
 
 from jaxaudit import rules
@@ -21,15 +22,36 @@ GROUP = "jaxaudit.rules"
 def all_rules() -> tuple[type[Rule], ...]:
     """Return every rule, sorted by family and name."""
     found: dict[str, type[Rule]] = {}
-    for holder in (*_own_modules(), *[point.load() for point in entry_points(group=GROUP)]):
+    for holder in (*_own_modules(), *_other_modules()):
         for rule in _rules_in(holder):
             found.setdefault(rule.name, rule)
     return tuple(sorted(found.values(), key=lambda rule: (rule.family, rule.name)))
 
 
-def _own_modules() -> list[ModuleType]:
-    walk = pkgutil.walk_packages(rules.__path__, rules.__name__ + ".")
-    return [importlib.import_module(info.name) for info in walk if not info.ispkg]
+def _own_modules() -> Iterator[object]:
+    top = Path(rules.__path__[0])
+    for folder, folders, files in os.walk(top):
+        folders.sort()
+        names = (rules.__name__, *Path(folder).relative_to(top).parts)
+        for file in sorted(files):
+            if file.endswith(".py") and file != "__init__.py":
+                yield importlib.import_module(".".join((*names, file.removesuffix(".py"))))
+
+
+def _other_modules() -> Iterator[object]:
+    if not any(map(_names_rules, sys.path)):
+        return
+    from importlib.metadata import entry_points
+
+    yield from (point.load() for point in entry_points(group=GROUP))
+
+
+def _names_rules(place: str) -> bool:
+    """Whether a package installed there may name rules; to read the files is faster than to import what parses them."""
+    try:
+        return any(f"[{GROUP}]" in found.read_text("utf-8") for found in Path(place).glob("*.*-info/entry_points.txt"))
+    except (OSError, UnicodeDecodeError):
+        return True
 
 
 def _rules_in(holder: object) -> list[type[Rule]]:

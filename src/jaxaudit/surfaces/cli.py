@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jaxaudit.config import Config, UsageError, find_config, nearest
-from jaxaudit.ir.collector import stop_collecting
 from jaxaudit.surfaces.diff import diff
 from jaxaudit.surfaces.observe import run, trace
 from jaxaudit.surfaces.observed import observed
@@ -113,7 +112,8 @@ def rules() -> None:
 
 def main() -> None:
     """Run the command line; a fault of ours is told in one line, with its traceback when JAXAUDIT_DEBUG is set."""
-    stop_collecting()
+    # What an audit builds lives until this process ends, so that there is no garbage to look for.
+    gc.disable()
     try:
         code = cli(prog_name="jaxaudit", standalone_mode=False)
     except click.ClickException as error:
