@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from jaxaudit.ir.record import mutable, record
-
 from jaxaudit.reports.change import Change
 
 SCHEMA_VERSION = 1
