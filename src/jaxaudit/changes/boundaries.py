@@ -1,15 +1,187 @@
-"""What other code relies on and is otherwise now: carries, mapped axes, static arguments, results, types."""
+"""What other code relies on and is otherwise now: carries, mapped axes, options, results, parameters, types, keys."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TypeVar
+
 from jaxaudit.changes.alignment import Alignment
-from jaxaudit.changes.scope import Scope
+from jaxaudit.changes.forms import Forms
+from jaxaudit.changes.matching import Matching
+from jaxaudit.changes.signatures import signature_changes, signatures
 from jaxaudit.reports.change import BoundaryChange
-from jaxaudit.reports.model import Report
+from jaxaudit.reports.model import Boundary, Crossing, Report, Transformation
+
+_CARRIED = "carried"
+_KEY_USES = "key-reused"
+"""The rule that lists one obligation for each use of a key."""
+
+Kind = TypeVar("Kind", Boundary, Transformation)
 
 
-def boundary_changes(
-    before: Report, after: Report, sides: Alignment, scope: Scope | None = None
-) -> tuple[BoundaryChange, ...]:
-    """Return what is otherwise at the boundaries of functions and transformations."""
-    return ()
+def boundary_changes(before: Report, after: Report, sides: Alignment, matching: Matching) -> tuple[BoundaryChange, ...]:
+    """Return what is otherwise at the boundaries of functions and transformations, in the order of the files."""
+    found = [
+        *signature_changes(sides),
+        *_transformations(before.transformation_stack, after.transformation_stack, sides),
+        *(one for pair in _pairs(before.boundaries, after.boundaries, sides) for one in _crossings(*pair, sides)),
+        *_keys(matching, sides),
+    ]
+    # A body that is reached in several ways tells the same in each of them.
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.path, one.line, one.kind)))
+
+
+def _pairs(before: Sequence[Kind], after: Sequence[Kind], sides: Alignment) -> Iterator[tuple[Kind, Kind]]:
+    """Pair transformations: those on one line, then those of one function, in order."""
+    left, rest = list(before), list(after)
+    passes: list[tuple[Callable[[Kind], Hashable], Callable[[Kind], Hashable]]] = [
+        (lambda one: (*_now(one, sides), one.transform), lambda one: (one.path, one.line, one.transform)),
+        (
+            lambda one: (sides.path(one.path), one.transform, one.function),
+            lambda one: (one.path, one.transform, one.function),
+        ),
+    ]
+    for old, new in passes:
+        waiting: dict[Hashable, list[Kind]] = defaultdict(list)
+        for one in rest:
+            waiting[new(one)].append(one)
+        for one in list(left):
+            others = waiting.get(old(one))
+            if others:
+                other = others.pop(0)
+                left.remove(one)
+                rest.remove(other)
+                yield one, other
+
+
+def _now(one: Boundary | Transformation, sides: Alignment) -> tuple[str, int]:
+    line = sides.line(one.path, one.line)
+    return sides.path(one.path), line.number if line is not None and line.same else -1
+
+
+def _transformations(
+    before: Sequence[Transformation], after: Sequence[Transformation], sides: Alignment
+) -> Iterator[BoundaryChange]:
+    pairs = list(_pairs(before, after, sides))
+    for old, new in pairs:
+        for option in dict.fromkeys((*new.options, *old.options)):
+            was, now = old.options.get(option, ""), new.options.get(option, "")
+            # How much is carried and mapped is told with what crosses.
+            if was != now and option not in {"carry", "in_axes"}:
+                yield _option(new, option, was, now)
+
+
+def _option(new: Transformation, option: str, was: str, now: str) -> BoundaryChange:
+    kind = "axis" if "axes" in option else "option"
+    told = f"`{option}` of `{_called(new)}` is {now or 'not given'} now, and was {was or 'not given'}"
+    return BoundaryChange(kind, new.path, new.line, new.function, was, now, told)
+
+
+def _crossings(old: Boundary, new: Boundary, sides: Alignment) -> Iterator[BoundaryChange]:
+    for way, was, now in (("takes", old.entries, new.entries), ("gives", old.exits, new.exits)):
+        carried = [[one for one in side if one.how == _CARRIED] for side in (was, now)]
+        if len(carried[0]) != len(carried[1]):
+            if way == "takes":
+                yield _carry(new, *carried)
+        elif len(was) != len(now):
+            static = [] if way == "gives" else list(_static(old, new, sides))
+            yield from static or [_count(new, way, was, now)]
+        else:
+            yield from _values(new, was, now)
+
+
+def _carry(new: Boundary, was: Sequence[Crossing], now: Sequence[Crossing]) -> BoundaryChange:
+    gained, lost = _names(now) - _names(was), _names(was) - _names(now)
+    parts = [f"gained {_listed(gained)}" if gained else "", f"lost {_listed(lost)}" if lost else ""]
+    told = " and ".join(filter(None, parts)) or f"has {len(now)} values, and had {len(was)}"
+    text = f"the carry of `{_called(new)}` {told}"
+    return BoundaryChange("carry", new.path, new.line, new.function, _all(was), _all(now), text)
+
+
+def _static(old: Boundary, new: Boundary, sides: Alignment) -> Iterator[BoundaryChange]:
+    """Tell the parameters that a function had all along, and that only now become arrays inside, or no longer do."""
+    known = {name for name, _ in _parameters(sides.before.forms(old.path), old)}
+    for name, line in _parameters(sides.after.forms(new.path), new):
+        was, now = (any(one.name == name for one in side.entries) for side in (old, new))
+        if name in known and was != now:
+            told = ("traced", "static") if was else ("static", "traced")
+            text = f"`{name}` of `{_called(new)}` is {told[1]} now, and was {told[0]}"
+            yield BoundaryChange("static", new.path, line, new.function, *told, text)
+
+
+def _parameters(forms: Forms, one: Boundary) -> Iterator[tuple[str, int]]:
+    """Return the parameters of the function that is transformed, and where it is."""
+    for name, signature in signatures(forms).items():
+        if name == one.function or name.endswith(f".{one.function}"):
+            yield from ((parameter, signature.line) for parameter in signature.parameters)
+
+
+def _count(new: Boundary, way: str, was: Sequence[Crossing], now: Sequence[Crossing]) -> BoundaryChange:
+    kind = "parameters" if way == "takes" else "results"
+    values = "value" if len(now) == 1 else "values"
+    text = f"`{_called(new)}` {way} {len(now)} {values} now, and {_PAST[way]} {len(was)}"
+    return BoundaryChange(kind, new.path, new.line, new.function, _all(was), _all(now), text)
+
+
+_PAST = {"takes": "took", "gives": "gave"}
+
+
+def _values(new: Boundary, was: Sequence[Crossing], now: Sequence[Crossing]) -> Iterator[BoundaryChange]:
+    """Compare what crosses one by one: how it does, and what its type is."""
+    retyped: list[tuple[Crossing, Crossing]] = []
+    for one, other in zip(was, now, strict=True):
+        name = f"`{other.name}`" if other.name else "a value"
+        if one.how != other.how:
+            kind = "axis" if "axis" in one.how and "axis" in other.how else "mapping"
+            text = f"{name} of `{_called(new)}` is {other.how} now, and was {one.how}"
+            yield BoundaryChange(kind, new.path, new.line, new.function, one.how, other.how, text)
+        elif one.inside != other.inside and _known(one.inside) and _known(other.inside):
+            retyped.append((one, other))
+    if retyped:
+        one, other = retyped[0]
+        name = f"`{other.name}`" if other.name else "a value"
+        more = f", and {len(retyped) - 1} more are otherwise too" if len(retyped) > 1 else ""
+        text = f"{name} is {other.inside} inside `{_called(new)}` now, and was {one.inside}{more}"
+        yield BoundaryChange("type", new.path, new.line, new.function, one.inside, other.inside, text)
+
+
+def _known(kind: str) -> bool:
+    """Whether all of a type is known; what was not known before has not changed."""
+    return bool(kind) and "?" not in kind
+
+
+def _keys(matching: Matching, sides: Alignment) -> Iterator[BoundaryChange]:
+    """Tell the functions that use keys more often than before: code that came on top, and took no other's place."""
+    uses: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], int] = {}
+    for one in matching.come:
+        if one.rule == _KEY_USES:
+            place = (one.path, sides.after.place(one.path, one.line, one.column).function)
+            uses[place] += 1
+            first.setdefault(place, one.line)
+    for one in matching.gone:
+        if one.rule == _KEY_USES:
+            uses[sides.path(one.path), sides.before.place(one.path, one.line, one.column).function] -= 1
+    for (path, function), more in uses.items():
+        known = {name for _, _, name in sides.before.forms(path).outline}
+        if more > 0 and function in known:
+            times = "once" if more == 1 else f"{more} times"
+            text = f"`{function}` uses a random key {times} more than before"
+            yield BoundaryChange("keys", path, first[path, function], function, "", times, text)
+
+
+def _called(one: Boundary | Transformation) -> str:
+    return f"{one.transform}({one.function})"
+
+
+def _names(values: Sequence[Crossing]) -> Counter[str]:
+    return Counter(one.name for one in values if one.name)
+
+
+def _listed(names: Counter[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _all(values: Sequence[Crossing]) -> str:
+    return ", ".join(one.name or "?" for one in values)

@@ -11,7 +11,7 @@ from jaxaudit.changes.alignment import Alignment, align
 from jaxaudit.changes.boundaries import boundary_changes
 from jaxaudit.changes.dispatch import reasons
 from jaxaudit.changes.matching import Judged, Matching, Pair, match
-from jaxaudit.changes.scope import Scope, scope_of
+from jaxaudit.changes.scope import scope_of
 from jaxaudit.changes.states import Comparison, State
 from jaxaudit.config import Config
 from jaxaudit.discover import decode_file, load_file
@@ -35,13 +35,13 @@ def audit_change(
     why = reasons(scope, sides)
     paths = () if if_jax and not why else scope.paths(comparison, callers=callers)
     before, after = (_audited(state, comparison, paths, config, fresh=fresh) for state in _states(comparison))
-    change, report = judge(before.report, after.report, sides, scope)
+    change, report = judge(before.report, after.report, sides)
     told = replace(change, audited=paths, touches_jax=bool(why), reasons=why)
     faults = tuple(dict.fromkeys((*before.faults, *after.faults)))
     return replace(after, report=replace(report, change=told), faults=faults, remarks=comparison.remarks)
 
 
-def judge(before: Report, after: Report, sides: Alignment, scope: Scope | None = None) -> tuple[Change, Report]:
+def judge(before: Report, after: Report, sides: Alignment) -> tuple[Change, Report]:
     """Compare two reports: what the change did, and the later report with what it brought alone."""
     matching = match(before, after, sides)
     worse = [pair for pair in matching.pairs if _is_worse(*pair)]
@@ -56,7 +56,7 @@ def judge(before: Report, after: Report, sides: Alignment, scope: Scope | None =
         broken=(*broken, *_undecided(lost, sides)),
         new=tuple(one.id for one in brought if one.id not in {known.finding for known in broken}),
         fixed=tuple(_fixed(matching)),
-        boundaries=boundary_changes(before, after, sides, scope),
+        boundaries=boundary_changes(before, after, sides, matching),
         kept=sum(one.id not in ids for one in (*after.issues, *after.warnings)),
     )
     report = replace(

@@ -61,7 +61,7 @@ class BoundaryChange:
     """Something that other code relies on, and that is otherwise now."""
 
     kind: str
-    """`carry`, `axis`, `mapping`, `static`, `keys`, `results`, `parameters`, `type` or `transformation`."""
+    """`carry`, `axis`, `mapping`, `static`, `option`, `keys`, `results`, `parameters` or `type`."""
     path: str
     line: int
     function: str

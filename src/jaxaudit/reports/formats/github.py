@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
+from jaxaudit.reports.change_words import conclusion, headline
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Finding, Report
 from jaxaudit.reports.registry import Detail, Format
@@ -23,7 +24,9 @@ def render_github(report: Report, sources: Sources, out: TextIO, detail: Detail)
     errors = [one for one in report.issues if one.severity == "error"]
     others = [one for one in (*report.issues, *report.warnings) if one.severity != "error"]
     lines = [*_commands("error", errors), *_commands("warning", others)]
-    if not detail.quiet:
+    if report.change is not None:
+        lines += [] if detail.quiet else [headline(report.change), conclusion(report, report.change)]
+    elif not detail.quiet:
         lines += [summary_line(report).plain, coverage_line(report)]
     out.writelines(f"{line}\n" for line in lines)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from jaxaudit.reports.identity import Sources
+from jaxaudit.reports.markdown_change import change_lines
 from jaxaudit.reports.markdown_flow import axis_lines, boundary_lines, flow_lines, stack_lines
 from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, prose, table
 from jaxaudit.reports.model import Coverage, Finding, Report, Unknown, Verified
@@ -26,7 +27,9 @@ Lines = Callable[[Report], Iterator[str]]
 
 
 def render_markdown(report: Report, sources: Sources) -> str:
-    """Write the six sections, then the coverage; short enough for a comment on a pull request."""
+    """Write the six sections, then the coverage, or what a change did; short enough for a comment on a pull request."""
+    if report.change is not None:
+        return "\n".join(change_lines(report, report.change, lambda one, was: _finding(one, sources, was))) + "\n"
     lines = [f"# jaxaudit: {summary_line(report).plain.rstrip('.')}", "", coverage_line(report, verbose=True)]
     for title, key, section in _DATA:
         lines += ["", f"## {title}", "", *_data(report, key, section)]
@@ -74,7 +77,7 @@ def _findings(findings: Sequence[Finding], sources: Sources, room: int, left: st
     yield from bounded([list(_finding(one, sources)) for one in findings], room, left)
 
 
-def _finding(one: Finding, sources: Sources) -> Iterator[str]:
+def _finding(one: Finding, sources: Sources, was: str = "") -> Iterator[str]:
     yield f"### {one.severity}: {prose(one.message)}"
     yield ""
     yield f"{code(f'{one.path}:{one.line}:{one.column}')} {code(one.rule)} (id {code(one.id)})"
@@ -82,7 +85,7 @@ def _finding(one: Finding, sources: Sources) -> Iterator[str]:
     if shown:
         yield from ("", *fenced(shown, "python"))
     yield ""
-    for name, text in (("now", one.current), ("meant", one.expected)):
+    for name, text in (("before", was), ("now", one.current), ("meant", one.expected)):
         if text:
             yield f"- {name}: {prose(text)}"
     for step in one.why:

@@ -10,10 +10,12 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+from jaxaudit.reports.change import Change
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Finding, Report, WhyStep
 from jaxaudit.reports.registry import Detail, Format
 from jaxaudit.reports.sections import all_sections, coverage_line, heading, summary_line
+from jaxaudit.reports.sections_change import change_sections
 from jaxaudit.reports.snippet import Look, Marked, clean, code_line, snippet, under_line
 
 _STYLES = {"error": "bold red", "performance": "bold magenta", "warning": "bold yellow"}
@@ -43,6 +45,8 @@ def print_report(
         lines = all_sections(report, lambda findings: _findings(findings, sources, look), look)
     else:
         lines = short(report, sources, look)
+    if report.change is not None and not quiet:
+        lines = (*_change(report, report.change, sources, look), *(lines if verbose else ()))
     parts = (part for line in lines for part in fitted(line, look.width, console))
     if console.color_system is None and not console.record:
         # Only the plain text would be left of it, and rich takes its time to find that out.
@@ -88,6 +92,10 @@ def short(report: Report, sources: Sources, look: Look) -> Iterator[Text]:
     yield from wrapped(coverage_line(report), "", look)
 
 
+def _change(report: Report, change: Change, sources: Sources, look: Look) -> Iterator[Text]:
+    yield from change_sections(report, change, lambda one, was: finding_lines(one, sources, look, was), look)
+
+
 def one_line(finding: Finding) -> Text:
     """Return a finding on one line, for `--quiet` and for grep."""
     line = Text().append(clean(f"{finding.path}:{finding.line}:{finding.column}: "), "bold")
@@ -95,8 +103,8 @@ def one_line(finding: Finding) -> Text:
     return line.append_text(prose(finding.message))
 
 
-def finding_lines(finding: Finding, sources: Sources, look: Look) -> Iterator[Text]:
-    """Return a finding in full: where, what, the code, now, meant, why, fix."""
+def finding_lines(finding: Finding, sources: Sources, look: Look, was: str = "") -> Iterator[Text]:
+    """Return a finding in full: where, what, the code, what was true before, now, meant, why, fix."""
     style = _STYLES[finding.severity]
     head = Text().append(clean(f"{finding.path}:{finding.line}:{finding.column}"), "bold")
     yield head.append("  ").append(finding.severity, style).append(f"  {finding.rule}", "dim")
@@ -106,7 +114,9 @@ def finding_lines(finding: Finding, sources: Sources, look: Look) -> Iterator[Te
         yield Text()
         marked = Marked(finding.line, finding.column, finding.end_line, finding.end_column)
         yield from snippet(source, marked, look, style)
-        yield from [Text()] if finding.current or finding.expected or finding.why or finding.suggestion else []
+        yield from [Text()] if was or finding.current or finding.expected or finding.why or finding.suggestion else []
+    if was:
+        yield from wrapped(was, "was:", look)
     yield from _details(finding, sources, look)
 
 
