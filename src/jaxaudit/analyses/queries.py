@@ -235,11 +235,16 @@ def _turn_before(flow: Flow, param: Value) -> Iterator[Value]:
 
 
 def made_of(flow: Flow, value: Value, through: Through) -> Value:
-    """Follow a value back through ops that only change it: to the first operand of each that `through` lets pass."""
+    """Follow a value back through ops that only change it: to the first operand of each that `through` lets pass.
+
+    A parameter of a function that is read where it is called is what the call is given.
+    """
 
     def step(one: Value) -> Value | None:
         op = flow.maker(one)
-        return op.operands[0] if op is not None and op.operands and through(op) else None
+        if op is None:
+            return flow.passed(one)
+        return op.operands[0] if op.operands and through(op) else None
 
     return last(value, step)
 

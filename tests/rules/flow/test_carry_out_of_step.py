@@ -47,6 +47,24 @@ PROGRAMS = {
             x = state.x + action
             return State(x=x, t=state.t + 1), observe(state.x)  #! carry-out-of-step
         """,
+    "what a constructor keeps is what it was given": """
+        class Adder:
+            def __init__(self, client, discount, tables):
+                self.client = client
+                self.discount = jnp.float32(discount)
+                self.tables = tables
+
+        class Builder:
+            def __init__(self, config):
+                self._config = config
+
+            def make(self, client):
+                return Adder(client, self._config.discount, self._config.tables)
+
+        def run(client, rate, tables):
+            discount = 1.0 - rate
+            return Adder(client, discount, tables), discount
+        """,
 }
 
 
