@@ -273,6 +273,14 @@ PROGRAMS = {
             d, *e = tuple(jnp.ones((3, 4)))
             return a + jnp.ones(4), d + jnp.ones(4), len(list(jnp.ones((3, 4))))
         """,
+    "lists in a list are filled later": """
+        def averages(embeddings, labels, n):
+            by_label = [[] for _ in range(n)]
+            for label, embedding in zip(labels, embeddings):
+                by_label[label].append(embedding)
+            means = np.stack([np.array(one).mean(axis=0) for one in by_label])
+            return means / np.linalg.norm(means, axis=1, keepdims=True)
+        """,
 }
 
 

@@ -177,9 +177,11 @@ def _after_turns(op: Op, look: Look) -> Facts:
     columns = op.kind == "comprehension"
     items = op.items
     length = constant(items).labelled(size_labels(items)) if isinstance(items, int) else None
+    # An empty list among the elements of another is there to be filled, by whoever finds it there.
+    kept = [NOTHING if columns and fact.items == () else fact for fact in left]
     made = [
         join(look.read(op.operands[i]), fact) if i < count else ShapeFact(each=fact, length=length) if columns else fact
-        for i, fact in enumerate(left)
+        for i, fact in enumerate(kept)
     ]
     for at, part in _collected(op, look):
         each = forget(literal(part, look.read), stays)
