@@ -149,6 +149,20 @@ def read_at(one: Visited, facts: Facts) -> Mapping[int, Op] | None:
     return found
 
 
+def is_read_beside(one: Visited, place: int, facts: Facts) -> bool:
+    """Whether the element at an end is read of another part of the record that the array belongs to.
+
+    The parts of a sequence are of one length: where the last observation counts and the last reward does not, there is
+    one observation more than there are steps.
+    """
+    flow = facts.flow
+    maker = flow.maker(one.array)
+    whole = maker.value("base") if maker is not None and maker.name in ("py.item", "py.attr") else None
+    parts = (op for op in flow.readers.get(whole, ()) if op.name in ("py.item", "py.attr")) if whole else ()
+    read = (_index(op) for part in parts for value in part.results for op in _readers(value, facts))
+    return any(index is not None and _end(index[2], one, facts) == place for index in read)
+
+
 def _end(given: Argument, one: Visited, facts: Facts) -> int | None:
     """Return 0 for an index of the first element, and -1 for one of the last."""
     number = met(facts.get(Shapes), one.source, given).number if given is not None else None

@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import shown
-from jaxaudit.analyses.visits import Visited, guards, read_at, starts_with, visited
+from jaxaudit.analyses.visits import Visited, guards, is_read_beside, read_at, starts_with, visited
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 
@@ -88,6 +88,11 @@ class EndNeverRead(Rule):
             "    return total + 0.5 * x[-1]\n\ninner(jnp.ones(9))\n",
             "the ends by themselves",
         ),
+        Example(
+            "def transition(seq, rate):\n    total = seq['reward'][0]\n    for t in range(1, len(seq['reward']) - 1):\n"
+            "        total = rate * total + seq['reward'][t]\n    return total, seq['seen'][-1]\n",
+            "the last entry of another part counts",
+        ),
     )
     invalid = (
         Example(_FORWARD.format(bounds="1, steps - 1", mark="  #!"), "one too few"),
@@ -119,7 +124,7 @@ def _judged(one: Visited, facts: Facts) -> Obligation:
     ends = read_at(one, facts)
     if one.before == 1 and one.after == 1 and ends is not None and len(ends) == 1:
         ((place, read),) = ends.items()
-        if starts_with(one, read, facts):
+        if starts_with(one, read, facts) and not is_read_beside(one, -1 - place, facts):
             return _lost(one, read, "first" if place == 0 else "last")
     hole = _hole(one, ends or {})
     if hole is not None:
