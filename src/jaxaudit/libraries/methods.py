@@ -76,7 +76,8 @@ SHAPE_ALONE = frozenset(
 
 DELEGATING = frozenset(
     f"numpy.{name}"
-    for name in """all amax amin any argmax argmin argsort around cumprod cumsum flip imag max mean min moveaxis
-    permute_dims prod real repeat reshape round squeeze std sum swapaxes transpose var""".split()
+    for name in """all amax amin any argmax argmin argsort around array_split cumprod cumsum dsplit flip hsplit imag max
+    mean min moveaxis permute_dims prod real repeat reshape rollaxis round searchsorted split squeeze std sum swapaxes
+    transpose unstack var vsplit""".split()
 )
-"""Functions of NumPy that call the method of that name where an object has one, as arrays of JAX do."""
+"""Functions of NumPy that only use methods and indices of what they are given, as arrays of JAX have them."""

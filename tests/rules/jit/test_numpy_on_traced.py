@@ -1,7 +1,10 @@
 """What `numpy-on-traced` finds in programs, and what it leaves alone."""
 
+import numpy as np
 import pytest
 from rules.programs import marked, said
+
+from jaxaudit.libraries.methods import DELEGATING
 
 PROGRAMS = {
     "what a try could convert was no tracer": """
@@ -215,9 +218,40 @@ PROGRAMS = {
         def main(x):
             return pick(x, 0)
         """,
+    "functions of NumPy that only use methods": """
+        @jax.jit
+        def parts(x):
+            first, *others = np.split(x * 2, [2, 5])
+            return first, np.rollaxis(x * 2, 0), np.exp(others[0])
+        """,
 }
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_findings_are_the_marked_ones(program: str) -> None:
     assert said(program) == marked(program)
+
+
+@pytest.mark.parametrize("name", sorted(DELEGATING))
+def test_what_numpy_leaves_to_methods_runs_under_jit(name: str) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    further = {
+        "array_split": (2,),
+        "dsplit": (2,),
+        "hsplit": (2,),
+        "moveaxis": (0, 1),
+        "permute_dims": ((1, 0, 2),),
+        "repeat": (2,),
+        "reshape": ((-1,),),
+        "rollaxis": (1,),
+        "searchsorted": (1.0,),
+        "split": (2,),
+        "swapaxes": (0, 1),
+        "vsplit": (2,),
+    }
+    function = getattr(np, name.removeprefix("numpy."))
+    given = further.get(function.__name__, ())
+    x = jnp.ones(4) if function is np.searchsorted else jnp.ones((4, 4, 4))
+    jax.make_jaxpr(lambda x: function(x, *given))(x)
