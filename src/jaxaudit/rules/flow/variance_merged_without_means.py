@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -66,6 +66,15 @@ class VarianceMergedWithoutMeans(Rule):
                 return (x.mean() - y.mean()) / jnp.sqrt((x.var() * n + y.var() * m) / (n + m - 2))
             """,
             "a moving average, the spread within groups",
+        ),
+        Example(
+            """
+            def turbulence(u, v, w, speed):
+                mean = jnp.mean(u, axis=0)
+                total = jnp.sqrt(mean * speed + v * v + w * w)
+                return total, jnp.mean((u - mean) ** 2, axis=0) + jnp.mean(v**2, axis=0) + jnp.mean(w**2, axis=0)
+            """,
+            "the squares of other quantities",
         ),
     )
     invalid = (
@@ -177,6 +186,15 @@ class _Reader:
 
         return any(one in values for one in walk(part.factors, step))
 
+    def has_part_for(self, merged: Sequence[Product], other: Product) -> bool:
+        """Whether a merged mean has a part for the sample of a spread: that of its mean, where it is seen here."""
+        reduced = [
+            one for one in other.factors if (op := self.sums.maker(one)) is not None and op.name == "array.reduce"
+        ]
+        found = [self._moment(one) for one in reduced]
+        means = [mean for one in found if one is not None for mean in self.means(one.data)]
+        return not reduced or any(self.is_made_of(part, means) for part in merged)
+
     def means(self, data: Value) -> list[Value]:
         """Return the means of some data, wherever they are taken."""
         reduced = self.flow.program.named("array.reduce")
@@ -193,7 +211,7 @@ def _judge(op: Op, moment: _Moment, own: Product, reader: _Reader) -> Iterator[O
             yield _counted_twice(moment, op)
     elif shifts:
         yield proved(op.span, "the distance of the means is added to the squares")
-    elif (merged := _merged(op, means, reader)) is not None:
+    elif (merged := _merged(op, own, means, reader)) is not None:
         yield _left_out(op, moment, merged)
 
 
@@ -204,15 +222,20 @@ def _is_distance(value: Value, moment: _Moment, reader: _Reader) -> bool:
     return moment.centre in sides and any(reader.is_mean(one, moment.data) for one in sides)
 
 
-def _merged(op: Op, means: list[Value], reader: _Reader) -> Op | None:
-    """Return where the mean of the data is merged with another one, by weights that are computed, beside a sum."""
+def _merged(op: Op, own: Product, means: list[Value], reader: _Reader) -> Op | None:
+    """Return where the mean of the data is merged with another one, by weights that are computed, beside a sum.
+
+    The other one is the mean of the sample whose spread is added: the mean square of another quantity is no sample.
+    """
+    added = [one for one in reader.parts(op) if one.factors != own.factors and one.factors]
     for one in reader.flow.places.region_of[op].ops:
         if one is op or not is_whole_sum(reader.flow, one):
             continue
         parts = reader.sums.products(one.result)
         of_data = [part for part in parts if reader.is_made_of(part, means)]
         weighed = any(value not in means for part in of_data for value in part.factors)
-        others = any(part.coefficient == 1.0 and part not in of_data for part in parts)
+        apart = [part for part in parts if part.coefficient == 1.0 and part not in of_data]
+        others = bool(apart) and all(reader.has_part_for(apart, spread) for spread in added)
         if weighed and others and not reader.forgets(list(parts)):
             return one
     return None
