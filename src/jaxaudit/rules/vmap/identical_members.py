@@ -71,6 +71,9 @@ class IdenticalMembers(Rule):
             return many()(x)
 
     y = Critics().apply({{}}, jnp.ones((8, 3)))
+
+    ## copies of what takes no arguments
+    y = jax.vmap(lambda: jnp.eye(3), axis_size=8)()
     """
     invalid = f"""
     ## all have the same parameters
@@ -117,6 +120,8 @@ def _judge(op: Op) -> Obligation:
         return proved(op.span, "there is one element only")
     if any(value is not False for value in split.values()):
         return proved(op.span, "each element has random numbers of its own")
+    if not axes and not variables:
+        return proved(op.span, "there is no argument that could differ: copies are asked for")
     return _alike(op, has_own=any(value is not None for value in variables.values()))
 
 
