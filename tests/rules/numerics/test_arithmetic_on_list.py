@@ -105,6 +105,48 @@ PROGRAMS = {
             grid = jnp.meshgrid(*[np.arange(d) for d in x.shape], indexing="ij")
             return x.at[tuple(grid) + (index,)].set(1.0)
         """,
+    "branches that ask for numbers": """
+        def shrunk(x, penalty):
+            if jnp.isscalar(penalty):
+                penalty = tree_util.tree_map(lambda y: penalty * jnp.ones_like(y), x)
+            return tree_util.tree_map(lambda u, v: u - v, x, penalty)
+
+        def scaled(x, rates):
+            rates = tree_util.tree_map(lambda y: rates * jnp.ones_like(y), x) if type(rates) == float else rates
+            return tree_util.tree_map(lambda u, v: u * v, x, rates)
+
+        def main():
+            x = (jnp.ones(3), jnp.ones(3))
+            return shrunk(x, (0.5, 0.2)), scaled(x, (jnp.ones(3), jnp.ones(3)))
+        """,
+    "a side that the caller leaves out": """
+        def sphere(x, radius):
+            return jnp.sign(x) * radius
+
+        def ball(x, radius):
+            return tree_util.tree_map(lambda y: y * radius, x)
+
+        def check(project, trees):
+            x = jnp.ones(4)
+            near = project(x, 1.0)
+            if trees:
+                near = project((x[:2], x[2:]), 1.0)
+            return near
+
+        def main():
+            return check(sphere, False), check(ball, True)
+        """,
+    "a side that a caller takes": """
+        def sphere(x, radius):
+            return jnp.sign(x) * radius  #! arithmetic-on-list
+
+        def check(project, trees):
+            x = jnp.ones(4)
+            return project((x[:2], x[2:]), 1.0) if trees else project(x, 1.0)
+
+        def main():
+            return check(sphere, True)
+        """,
 }
 
 

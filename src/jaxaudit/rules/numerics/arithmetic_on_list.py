@@ -166,12 +166,12 @@ def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
     kind = maker.kind if maker is not None and maker.name == "py.container" else ""
     if maker is None or kind not in _PYTHON or hasattr(_PYTHON[kind], op.label):
         return
-    message = f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`"
-    if op.guarded:
-        yield unknown(op.span, f"{message}, but that may be caught")
+    refused = _refused(op, f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`")
+    if refused.verdict is Verdict.UNKNOWN:
+        yield refused
         return
     refused = replace(
-        _refused(op, message),
+        refused,
         current=f"a {kind} of Python is asked for what it does not have",
         expected="an object that has it",
         suggestion="give the object itself",
@@ -217,6 +217,8 @@ def _raises(op: Op, other: str) -> Obligation:
 
 
 def _refused(op: Op, message: str) -> Obligation:
+    if op.guarded:
+        return unknown(op.span, f"{message}, but that may be caught, or not run")
     return Obligation(
         op.span,
         message=message,

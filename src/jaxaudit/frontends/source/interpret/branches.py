@@ -80,10 +80,11 @@ def run_arms(
     return Exit.FALL if falling else weakest(outcome.exit for outcome in outcomes)
 
 
-def run_aside(it: Interpreter, run: Callable[[], Exit], span: Span) -> None:
+def run_aside(it: Interpreter, run: Callable[[], Exit], span: Span, *, by_caller: bool) -> None:
     """Interpret what the options of this run leave out, for its own sake: nothing of it reaches what comes after.
 
-    Other options may have to be set along with the one that chooses it, so what would raise here is not for sure.
+    Other options may have to be set along with the one that chooses it, so what would raise here is not for sure. A
+    caller that chooses otherwise gives other arguments, too: then this holds for the functions called from here.
     """
     frame, before, reads, asked = it.frame, it.frame.env, it.reads(), it.frame.asked
     collected = [frame.returns, frame.yields, frame.left]
@@ -100,9 +101,11 @@ def run_aside(it: Interpreter, run: Callable[[], Exit], span: Span) -> None:
         return leaving
 
     frame.guarded += 1
+    frame.doubted += by_caller
     stays = _run(it, Arm("else", lambda: Exit.FALL), before, reads, span)
     leaves_out = _run(it, Arm("then", handing_on), before, reads, span)
     frame.guarded -= 1
+    frame.doubted -= by_caller
     for one, count in zip(collected, counts, strict=True):
         del one[count:]
     it.builder.close(stays.region, (), Exit.FALL)

@@ -142,6 +142,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     node = function.node
     it.entered.add(node)
     frame = Frame(function.module, function.frame, "function", function.name, function=function)
+    frame.guarded = frame.doubted = it.frame.doubted
     if not isinstance(node, ast.Lambda):
         scope = scopes_of(function.module, it.project).get(node)
         frame.global_names, frame.nonlocal_names = _declared_elsewhere(node)

@@ -41,7 +41,14 @@ from jaxaudit.frontends.source.values.model import (
     Zip,
 )
 from jaxaudit.frontends.source.values.structure import materialise
-from jaxaudit.frontends.source.values.type_tests import has_attribute, is_callable, is_dataclass, is_instance
+from jaxaudit.frontends.source.values.type_tests import (
+    has_attribute,
+    is_callable,
+    is_dataclass,
+    is_instance,
+    is_scalar,
+    type_of,
+)
 from jaxaudit.ir import Value
 from jaxaudit.libraries.classes import FIELD_MAKERS
 from jaxaudit.spans import Span
@@ -418,6 +425,8 @@ HANDLERS: dict[str, Handler] = {
     "itertools.cycle": _islice,
     "builtins.isinstance": is_instance,
     "builtins.callable": is_callable,
+    "builtins.type": type_of,
+    **dict.fromkeys(("jax.numpy.isscalar", "numpy.isscalar"), is_scalar),
     "builtins.getattr": _getattr,
     "builtins.hasattr": _hasattr,
     "builtins.setattr": _setattr,

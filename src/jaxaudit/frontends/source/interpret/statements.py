@@ -52,7 +52,7 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
         it.taken.update(taken[:1])
         if other and other[0] not in it.taken and is_choice(it, node.test):
             it.taken.add(other[0])
-            run_aside(it, _block(it, other), it.span(node))
+            run_aside(it, _block(it, other), it.span(node), by_caller=_is_given(it, node.test))
         return it.execute(taken)
     it.taken.update((*node.body[:1], *node.orelse[:1]))
     span = it.span(node.test)
@@ -79,6 +79,13 @@ def is_choice(it: Interpreter, test: ast.expr) -> bool:
         case ast.Name() | ast.Attribute() | ast.Subscript():
             return _is_word(it, test)
     return False
+
+
+def _is_given(it: Interpreter, test: ast.expr) -> bool:
+    """Whether a condition asks about a parameter, so that whoever calls the function chooses."""
+    function = it.frame.function
+    given = () if function is None else [one.arg for one in ast.walk(function.node.args) if isinstance(one, ast.arg)]
+    return any(isinstance(part, ast.Name) and part.id in given for part in ast.walk(test))
 
 
 def _is_word(it: Interpreter, node: ast.expr) -> bool:

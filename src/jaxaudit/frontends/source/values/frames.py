@@ -58,6 +58,8 @@ class Frame:
 
     guarded: int = 0
     """How many `try` statements around the open statement go on after an exception of JAX."""
+    doubted: int = 0
+    """How many sides around the open statement, or around the calls that led here, a caller's choice leaves out."""
     is_conditional: bool = False
     """Whether the open statement runs only where a condition holds that is not decided."""
     asked: Mapping[Abstract | Value, Value] = field(default_factory=dict)

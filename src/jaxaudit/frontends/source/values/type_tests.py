@@ -34,6 +34,7 @@ _ARRAYS = frozenset(
 """Classes that no plain value of Python is an instance of."""
 _CONTAINERS = frozenset(f"builtins.{name}" for name in "tuple list dict set str bytes".split())
 """Classes that no array is an instance of."""
+_NO_SCALARS = (tuple, list, dict, type(None))
 _NOMINAL = bases("neutral") - bases("structural")
 """Bases that make nothing an instance that is none of a subclass."""
 
@@ -115,6 +116,22 @@ def has_attribute(it: Interpreter, value: Abstract | None, name: str) -> bool | 
         return True if name in box.attrs or find_in_class(box.cls, name) is not None else None
     plain = None if isinstance(value, FunctionValue | ClassValue | None) else _plain_type(it, value)
     return None if plain is None else hasattr(plain, name)
+
+
+def type_of(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `type(value)` of Python's own constants and containers."""
+    value = given.positional[0] if len(given.positional) == 1 else None
+    plain = None if value is None or isinstance(value, Record) else _plain_type(it, value)
+    return None if plain is None or plain.__module__ != "builtins" else Library(f"builtins.{plain.__name__}")
+
+
+def is_scalar(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `jnp.isscalar(value)`: a number of Python's is one, a container is none."""
+    value = given.get(0, "element")
+    plain = None if value is None else _plain_type(it, value)
+    if plain is None:
+        return None
+    return Const(True) if issubclass(plain, numbers.Number) else Const(False) if plain in _NO_SCALARS else None
 
 
 def is_callable(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
