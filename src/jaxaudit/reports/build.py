@@ -16,6 +16,8 @@ from jaxaudit.reports.fact_coverage import FactCoverage, fact_coverage
 from jaxaudit.reports.flow import Flow, data_flow
 from jaxaudit.reports.identity import Sources, with_ids
 from jaxaudit.reports.inside import View, source_view, traced_view
+from jaxaudit.reports.leads import leads
+from jaxaudit.reports.leads.base import Look
 from jaxaudit.reports.model import (
     SCHEMA_VERSION,
     Axis,
@@ -93,6 +95,7 @@ def build_report(
         unknown=tuple(Unknown(*_told(one, families, sources)) for one in merged if one.verdict is Verdict.UNKNOWN),
         coverage=coverage_of(merged, reading, families, notes, fact_coverage(known, paths)),
         not_available=() if view else NOT_AVAILABLE,
+        leads=leads(Look(inferred, sources, paths), findings) if inferred is not None else (),
     )
 
 

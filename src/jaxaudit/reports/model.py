@@ -270,6 +270,19 @@ class Unknown:
 
 
 @record
+class Lead:
+    """A fact that is worth a second look and no verdict: it may well be meant."""
+
+    kind: str
+    """`unread-value`, `old-version-read`, `axes-grow`, ...: the functions of `reports.leads` by name."""
+    path: str
+    line: int
+    text: str
+    weight: int
+    """How often such a fact tells of a mistake, from 1 to 9: the most telling ones come first."""
+
+
+@record
 class Tally:
     """How many obligations there are, by verdict."""
 
@@ -363,3 +376,5 @@ class Report:
     """Every axis of what was traced, with its way; `data_flow` and `boundaries` name them by id."""
     change: Change | None = None
     """Of `diff`: what the change did. Issues, warnings and unknowns are then those that it brought."""
+    leads: tuple[Lead, ...] = ()
+    """Facts of the source that a reader may want to look at again, the most telling ones first."""
