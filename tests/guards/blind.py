@@ -40,7 +40,7 @@ class Blind:
         self.inner, self.sight = domain, sight
         self.name, self.direction = domain.name, domain.direction
         self.by_summary, self.widen_after = domain.by_summary, domain.widen_after
-        self.join, self.widen, self.place = domain.join, domain.widen, domain.place
+        self.join, self.widen, self.place, self.part = domain.join, domain.widen, domain.place, domain.part
         self.twins: dict[Value, Value] = {}
         self.table: Mapping[str, Transfer[Any]] = {name: self._dim(one) for name, one in domain.table.items()}
 

@@ -23,7 +23,7 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.record import record
 
 Fact = TypeVar("Fact")
@@ -92,6 +92,10 @@ class Domain(Protocol[Fact]):
         """Return what tells contexts apart that the parameters do not show; else see `anywhere`."""
         ...
 
+    def part(self, facts: Facts, /) -> Program:
+        """Return the part of the program that is to be solved: nothing is to be known of the rest; else see `whole`."""
+        ...
+
     def at_once(self, facts: Facts, /) -> object | None:
         """Return what `finish` would, where that is known without solving; else see `not_at_once`."""
         ...
@@ -130,6 +134,11 @@ def any_branch(domain: object, op: Op, read: Callable[[Value], object]) -> None:
 
 def anywhere(domain: object) -> None:
     """Return that parameters alone tell contexts apart: the `place` of most domains."""
+
+
+def whole(domain: object, facts: Facts) -> Program:
+    """Return the whole program: the `part` of most domains."""
+    return facts.program
 
 
 def not_at_once(domain: object, facts: Facts) -> None:

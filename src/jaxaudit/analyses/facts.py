@@ -6,14 +6,13 @@ Both live as long as these facts do: a process may hold the facts of many progra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
-from functools import wraps
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
-from jaxaudit.ir.record import entity
 
 Found = TypeVar("Found")
 About = ParamSpec("About")
@@ -21,7 +20,7 @@ About = ParamSpec("About")
 _NOT_MADE = object()
 
 
-@entity
+@dataclass(frozen=True, eq=False)
 class Facts:
     """The facts of one program, by the type that holds them: `facts.get(Shapes)`."""
 
@@ -51,17 +50,19 @@ class Facts:
 
     def anew(self, program: Program, solved: dict[type, object]) -> Facts:
         """Return facts of a program with the same ops, of whose values other things are said."""
-        return Facts(program, solved, {(_places,): self.places, (_flow,): self.flow})
+        found = Facts(program, solved)
+        found.__dict__.update(places=self.places, flow=self.flow)
+        return found
 
-    @property
+    @cached_property
     def places(self) -> Places:
         """Where each op stands."""
-        return self.memo(_places)
+        return Places.of(self.program)
 
-    @property
+    @cached_property
     def flow(self) -> Flow:
         """Who makes and who reads each value."""
-        return self.memo(_flow)
+        return Flow.of(self.program, self.places)
 
 
 def remembered(make: Callable[[Facts], Found]) -> Callable[[Facts], Found]:
@@ -72,11 +73,3 @@ def remembered(make: Callable[[Facts], Found]) -> Callable[[Facts], Found]:
         return facts.memo(make)
 
     return ask
-
-
-def _places(facts: Facts) -> Places:
-    return Places.of(facts.program)
-
-
-def _flow(facts: Facts) -> Flow:
-    return Flow.of(facts.program, facts.places)

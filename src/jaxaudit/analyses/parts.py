@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -18,11 +19,20 @@ def roots_around(facts: Facts, regions: Iterable[Region]) -> set[Region]:
     return roots.intersection(walk(regions, lambda one: [places[op] for op in holders(facts.flow, one)]))
 
 
-def part_with(facts: Facts, root: Region) -> Program:
-    """Return the part of a program that the values of a root depend on."""
+def part_with(facts: Facts, *roots: Region) -> Program:
+    """Return the part of a program that the values of some roots depend on."""
     read = _read_by(facts)
-    needed = set(walk((root,), lambda one: read.get(one, ())))
+    needed = set(walk(roots, lambda one: read.get(one, ())))
     return replace(facts.program, roots=tuple(one for one in facts.program.roots if one.region in needed))
+
+
+def part_around(facts: Facts, roots: Iterable[Region]) -> Program:
+    """Return the part of a program with some roots and those that depend on them, which can be solved by itself."""
+    readers: defaultdict[Region, list[Region]] = defaultdict(list)
+    for reader, homes in _read_by(facts).items():
+        for home in homes:
+            readers[home].append(reader)
+    return part_with(facts, *walk(roots, lambda one: readers.get(one, ())))
 
 
 @remembered

@@ -88,7 +88,7 @@ class Places:
             made_in = self._given.get(value) or home.get(value)
             if made_in is not None and id(made_in) not in visible:
                 self.escaped.setdefault(value, set()).add(region)
-        for value in () if op.in_place else op.results:
+        for value in () if op.regions and op.in_place else op.results:
             home[value] = region
         for inner in op.regions:
             shared = self.holder.get(id(inner), op) is not op

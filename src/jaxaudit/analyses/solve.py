@@ -51,7 +51,7 @@ def _by(domain: Callable[[Facts], Domain[Any]]) -> Callable[[Facts], object]:
     def solved(facts: Facts) -> object:
         made = domain(facts)
         told = made.at_once(facts)
-        return made.finish(facts, solve_domain(facts.program, made)) if told is None else told
+        return made.finish(facts, solve_domain(made.part(facts), made)) if told is None else told
 
     return solved
 

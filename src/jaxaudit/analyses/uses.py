@@ -11,7 +11,17 @@ from enum import Flag
 from functools import reduce
 from operator import or_
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import (
+    WIDEN_AFTER,
+    Direction,
+    Read,
+    Solution,
+    Transfer,
+    any_branch,
+    anywhere,
+    not_at_once,
+    whole,
+)
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Region, Value
@@ -102,6 +112,7 @@ class UsesDomain:
     taken = any_branch
     place = anywhere
     at_once = not_at_once
+    part = whole
 
     def __init__(self, facts: Facts) -> None:
         roots = facts.program.roots

@@ -15,7 +15,17 @@ from enum import IntEnum
 from functools import reduce
 from itertools import chain
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import (
+    WIDEN_AFTER,
+    Direction,
+    Read,
+    Solution,
+    Transfer,
+    any_branch,
+    anywhere,
+    not_at_once,
+    whole,
+)
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import depends, last, taken_apart
@@ -192,6 +202,7 @@ class VersionsDomain:
     taken = any_branch
     place = anywhere
     at_once = not_at_once
+    part = whole
 
     def __init__(self, facts: Facts) -> None:
         self._flow = facts.flow

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, Dim, constant
 from jaxaudit.analyses.extents import Extent, extents, met, size_of
-from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import behind, depends, holders, last, nothing
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import REST, Argument, Op, Value
@@ -203,11 +203,20 @@ def guards(one: Visited, facts: Facts) -> Iterator[tuple[Op, Dim]]:
     missing = [one.low - ONE] * (one.before == 1) + [one.end] * (one.after == 1)
     counted = {index[2] for read in one.reads if (index := _index(read)) is not None and isinstance(index[2], Value)}
     names = {own_name(index, facts) for index in counted if isinstance(index, Value)}
-    for op in facts.program.named("array.map") if names else ():
-        x, y = op.arguments.get("x"), op.arguments.get("y")
-        if op.function in COMPARISONS and isinstance(x, Value) and own_name(x, facts) in names:
-            number = met(facts.get(Shapes), op, y).number
-            yield from ((op, place) for place in missing if number is not None and _tells(op, place, number, one))
+    compared = (op for name in names for op in _comparisons(facts).get(name, ()))
+    for op in sorted(compared, key=facts.places.order.__getitem__):
+        number = met(facts.get(Shapes), op, op.arguments.get("y")).number
+        yield from ((op, place) for place in missing if number is not None and _tells(op, place, number, one))
+
+
+@remembered
+def _comparisons(facts: Facts) -> Mapping[Value, list[Op]]:
+    """Return the comparisons of a program, by what their left sides are called where they were made."""
+    found: defaultdict[Value, list[Op]] = defaultdict(list)
+    for op in facts.program.mapping(*COMPARISONS):
+        if (x := op.value("x")) is not None:
+            found[own_name(x, facts)].append(op)
+    return found
 
 
 _HOLDS: Mapping[str, Callable[[int, int], bool]] = {

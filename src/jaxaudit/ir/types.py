@@ -313,7 +313,8 @@ class Program:
     def makers(self) -> Mapping[Value, Op]:
         """The op that makes each value; parameters of regions are made by none."""
         if not self._makers:
-            self._makers.update([(value, op) for op in self._walked() if not op.in_place for value in op.results])
+            made = (op for op in self._walked() if not op.regions or not op.in_place)
+            self._makers.update([(value, op) for op in made for value in op.results])
         return self._makers
 
     def values(self) -> Iterator[Value]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys.facts import KeyFacts
+from jaxaudit.analyses.keys.facts import KeyFacts, about_keys
 from jaxaudit.analyses.keys.holders import bindings, outside_of, stacked
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.rename import Rename
 from jaxaudit.analyses.keys.terms import AnyOf, Choice, Each, Fold, Term, Terms, is_opaque
 from jaxaudit.analyses.keys.transfer import TransferTable
-from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop, inside_of
-from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, VOCABULARY
-
-_ABOUT_KEYS = ("py.call_unknown", *(name for name in VOCABULARY if name.startswith("key.")))
+from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED
 
 
 class KeysDomain:
@@ -28,6 +26,7 @@ class KeysDomain:
     widen_after = WIDEN_AFTER
     taken = any_branch
     place = anywhere
+    at_once = not_at_once
 
     def __init__(self, facts: Facts) -> None:
         self.terms = Terms()
@@ -74,11 +73,9 @@ class KeysDomain:
         left = self._handed_through(op, read, outside)
         return [self._made(op, i, read, rename) if term is None else term for i, term in enumerate(left)]
 
-    def at_once(self, facts: Facts) -> KeyFacts | None:
-        """Return the result for a program in which no key is made or used."""
-        if next(facts.program.named(*_ABOUT_KEYS), None) is not None:
-            return None
-        return KeyFacts(facts, self.terms, self.unknown, ())
+    def part(self, facts: Facts) -> Program:
+        """Return the part of a program in which keys are made or used."""
+        return about_keys(facts)
 
     def finish(self, facts: Facts, solution: Solution[Term]) -> KeyFacts:
         """Collect the uses of keys."""

@@ -7,17 +7,27 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jaxaudit.analyses.domain import Read, Solution
-from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
 from jaxaudit.analyses.keys.fates import Fates
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.terms import Constant, Term, Terms, rows_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
 from jaxaudit.analyses.keys.uses import Collector, How, Scope, Use
+from jaxaudit.analyses.parts import part_around, roots_around
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.queries import ahead, behind, nothing, through_ops, walk
 from jaxaudit.ir import Op, Program, Region
-from jaxaudit.ir.ops import BODIES, INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED, STORES
+from jaxaudit.ir.ops import BODIES, INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED, STORES, VOCABULARY
+
+_ABOUT_KEYS = tuple(name for name in VOCABULARY if name.startswith("key."))
+
+
+@remembered
+def about_keys(facts: Facts) -> Program:
+    """Return the part of a program in which keys are made or used."""
+    used = (facts.places.region_of[op] for op in facts.program.named(*_ABOUT_KEYS))
+    return part_around(facts, roots_around(facts, used))
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class KeyFacts:
         for value, users in places.escaped.items():
             escaped.setdefault(way(term(value))[0], set()).update(users)
         collector = Collector(terms, places, term, escaped)
-        for root in facts.program.roots:
+        for root in about_keys(facts).roots:
             collector.scope(root.region, None)
         for value, fact in solution.facts.items():
             if (op := places.maker.get(value)) is not None:

@@ -34,6 +34,8 @@ class Flow:
 
     program: Program
     places: Places
+    maker: Callable[[Value], Op | None]
+    """Gives the op that made a value; None for parameters."""
     readers: dict[Value, list[Op]]
     leaving: dict[Value, list[Region]]
     """The regions that a value is a result of."""
@@ -61,7 +63,7 @@ class Flow:
         callers: defaultdict[int, list[Op]] = defaultdict(list)
         within: set[int] = set()
         for op in program.walk():
-            if op.in_place:
+            if op.regions and op.in_place:
                 within.update(map(id, op.regions))
             own = _handed_back(op, places) if op.name == "py.return" else ()
             for value in op.operands:
@@ -73,7 +75,7 @@ class Flow:
         for region in (one for one in program.regions() if id(one) not in within):
             for value in dict.fromkeys(region.results):
                 leaving[value].append(region)
-        return cls(program, places, dict(readers), dict(leaving), dict(handed_back), dict(callers))
+        return cls(program, places, places.maker.get, dict(readers), dict(leaving), dict(handed_back), dict(callers))
 
     def position(self, values: tuple[Value, ...], value: Value) -> int:
         """Return the position of a value among the results of an op or the parameters of a region."""
@@ -83,10 +85,6 @@ class Flow:
         if known is None:
             known = self._positions[id(values)] = {one: i for i, one in reversed(list(enumerate(values)))}
         return known[value]
-
-    def maker(self, value: Value) -> Op | None:
-        """Return the op that made a value; None for parameters."""
-        return self.places.maker.get(value)
 
     def giver(self, value: Value, beside: Op) -> Op | None:
         """Return the op in the region of another one that gives a value: its maker, or the call that this stands in."""

@@ -6,7 +6,7 @@ value is subtracted and its successor in time is added, scaled down, beside some
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jaxaudit.analyses.lineage.courses import Course, Seen, course
@@ -54,13 +54,21 @@ class Recursion:
         return (self.sums.source(one) for one in (() if op is None else op.operands))
 
 
-def recursions(program: Program, flow: Flow) -> Iterator[Recursion]:
+def recursions(program: Program, flow: Flow) -> Sequence[Recursion]:
     """Find every recursion over temporal differences."""
-    for op in program.named(*LOOPS):
-        for context in contexts(flow, op):
-            sums = Sums(flow, context)
-            found = course(op, sums)
-            yield from () if found is None else _in_loop(found, sums)
+    known = flow.table(recursions)
+    if program not in known:
+        known[program] = [one for found, sums in _courses(program, flow) for one in _in_loop(found, sums)]
+    return known[program]
+
+
+def _courses(program: Program, flow: Flow) -> Sequence[tuple[Course, Sums]]:
+    """Return how every loop of a program goes through arrays, in each context."""
+    known = flow.table(_courses)
+    if program not in known:
+        ways = ((op, Sums(flow, context)) for op in program.named(*LOOPS) for context in contexts(flow, op))
+        known[program] = [(found, sums) for op, sums in ways if (found := course(op, sums)) is not None]
+    return known[program]
 
 
 def _in_loop(loop: Course, sums: Sums) -> Iterator[Recursion]:
@@ -143,11 +151,8 @@ class Bootstrapped:
 
 def bootstrapped(program: Program, flow: Flow) -> Iterator[Bootstrapped]:
     """Find every discounted sum over what a scan stacked that starts from the last carry of that scan."""
-    for op in program.named(*LOOPS):
-        for context in contexts(flow, op):
-            sums = Sums(flow, context)
-            found = course(op, sums)
-            yield from () if found is None or found.backwards is None else _from_the_end(found, sums)
+    for found, sums in _courses(program, flow):
+        yield from () if found.backwards is None else _from_the_end(found, sums)
 
 
 def _from_the_end(loop: Course, sums: Sums) -> Iterator[Bootstrapped]:

@@ -7,7 +7,7 @@ distribution is one, and a density or a divergence has the spread and its logari
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -85,9 +85,11 @@ def readings(flow: Flow) -> Iterator[Reading]:
                 if power is not None and power.exponent:
                     yield from _made(flow, power, context)
                     yield _reading(flow, power, degree, op, how, context)
-        if is_whole_sum(flow, op):
-            for context in contexts(flow, op):
-                yield from _in_density(flow, op, context)
+        for one, context in densities(flow, op):
+            if one.fits:
+                power = replace(one.base, exponent=abs(one.exponent))
+                how = "a density or divergence has it squared beside its logarithm"
+                yield _reading(flow, power, 2.0, op, how, context)
 
 
 def _reading(flow: Flow, power: Power, degree: float, op: Op, how: str, context: Context) -> Reading:
@@ -181,15 +183,6 @@ def _normalising(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
         yield y, 1.0, "data less their mean are divided by a standard deviation"
 
 
-def _in_density(flow: Flow, op: Op, context: Context) -> Iterator[Reading]:
-    """Return the spread of a sum that has a power of it and its logarithm: a density or a divergence."""
-    for one in densities(flow, op, context):
-        if one.fits:
-            power = replace(one.base, exponent=abs(one.exponent))
-            how = "a density or divergence has it squared beside its logarithm"
-            yield _reading(flow, power, 2.0, op, how, context)
-
-
 @record
 class Density:
     """A sum that has a power of a spread beside its logarithm."""
@@ -213,14 +206,29 @@ class Density:
         return math.isclose(self.log_weight, self.wanted, rel_tol=_CLOSE)
 
 
-def densities(flow: Flow, op: Op, context: Context) -> Iterator[Density]:
-    """Return the spreads of a sum that stand in it beside their logarithms."""
+def densities(flow: Flow, op: Op) -> Sequence[tuple[Density, Context]]:
+    """Return the spreads of a sum that stand in it beside their logarithms, with the calls that lead there.
+
+    That is a density or a divergence. What is part of a longer sum has none of its own.
+    """
+    if not is_whole_sum(flow, op):
+        return ()
+    known = flow.table(densities)
+    if op not in known:
+        known[op] = [(one, context) for context in contexts(flow, op) for one in _densities(flow, op, context)]
+    return known[op]
+
+
+def _densities(flow: Flow, op: Op, context: Context) -> Iterator[Density]:
     reader = Reader(flow, context)
     parts = reader.sums.products(op.result)
     logs = [(part, found) for part in parts if (found := reader.logarithm(part)) is not None]
-    for part in parts:
-        for logarithm, base in logs if part.factors else ():
-            exponent = _exponent(flow, reader, part, base, context)
+    homes = [_home(flow, base, context) for _, base in logs]
+    for part in parts if logs else ():
+        powers = [power for factor in part.factors for power in islice(reader.powers(factor), _MOST)]
+        found = [(power, _home(flow, power, context)) for power in powers]
+        for (logarithm, base), home in zip(logs, homes, strict=True):
+            exponent = sum(power.exponent for power, own in found if power.log is base.log and own == home)
             if part is not logarithm and exponent:
                 weight = part.coefficient * math.prod(map(reader.scale, part.factors))
                 whole = _is_whole(reader, part, parts, base.value)
@@ -242,16 +250,6 @@ def _is_whole(reader: Reader, part: Product, parts: Products, spread: Value) -> 
         return True
     squares = [one for one, op in makers if op is not None and op.function in ("square", "power", "multiply")]
     return divergence and any(one in squares for one in alike)
-
-
-def _exponent(flow: Flow, reader: Reader, part: Product, base: Power, context: Context) -> float:
-    """Return to which power a part of a sum has a spread."""
-    home, total = _home(flow, base, context), 0.0
-    for factor in part.factors:
-        for power in islice(reader.powers(factor), _MOST):
-            if power.log is base.log and _home(flow, power, context) == home:
-                total += power.exponent
-    return total
 
 
 class Reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from jaxaudit.analyses.domain import Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once, whole
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import facts, regions
@@ -75,6 +75,7 @@ class RangesDomain:
     taken = any_branch
     place = anywhere
     at_once = not_at_once
+    part = whole
     widen_after = 1
     """Loops are widened at once: two turns settle nearly all of them, and loops nest."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from jaxaudit.analyses.dims import variable
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, anywhere
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, anywhere, whole
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
@@ -42,6 +42,7 @@ class ShapesDomain:
     by_summary = False
     widen_after = WIDEN_AFTER
     place = anywhere
+    part = whole
 
     def __init__(self, known: Facts) -> None:
         program = known.program

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from functools import reduce
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, whole
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import sources, walk
 from jaxaudit.analyses.tracing.boundaries import COUNTER, entering, leaving
@@ -101,6 +101,7 @@ class TracingDomain:
     name = "tracing"
     direction = Direction.FORWARD
     by_summary = False
+    part = whole
     widen_after = WIDEN_AFTER
 
     def __init__(self, facts: Facts) -> None:

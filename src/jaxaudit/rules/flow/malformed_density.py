@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage.origins import contexts
-from jaxaudit.analyses.lineage.products import is_whole_sum
 from jaxaudit.analyses.meaning.spreads import Density, densities
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, proved
@@ -61,10 +59,8 @@ class MalformedDensity(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every sum that has a spread beside its logarithm."""
-        flow = facts.flow
         for op in program.mapping("add", "subtract"):
-            for context in contexts(flow, op) if is_whole_sum(flow, op) else ():
-                yield from (_judge(op, one) for one in densities(flow, op, context) if one.whole)
+            yield from (_judge(op, one) for one, _ in densities(facts.flow, op) if one.whole)
 
 
 def _judge(op: Op, found: Density) -> Obligation:

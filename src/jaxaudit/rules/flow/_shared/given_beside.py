@@ -43,19 +43,20 @@ def given_beside(program: Program, facts: Facts) -> Iterator[Obligation]:
     trained = {
         op.regions[0].ops[-1].span for op in program.named("grad", "jvp", "vjp") if op.regions and op.regions[0].ops
     }
+    beside = [one for one in found if _is_beside(one, flow)]
+    comparable = {one.callee for one in beside}
     renewed = {
         one: pairs
         for one in found
         if one.callee not in trained
         and (pairs := [*_renewed(one, flow), *_succeeded(one, versions, flow)])
+        and (one.callee in comparable or _gets_newer(one, pairs, flow))
         and _describes(one, pairs, flow)
     }
-    wanted = {one.callee for one in renewed}
-    shown = {one.callee: one for one in found if one.callee in wanted and one not in renewed and _is_beside(one, flow)}
+    shown = {one.callee: one for one in beside if one not in renewed}
     for one, pairs in renewed.items():
-        inputs = _inputs(one.call, flow)
         again = [other for other in renewed if other.end is one.end and other.callee == one.callee]
-        if any(new in inputs for _, new in pairs):
+        if _gets_newer(one, pairs, flow):
             yield proved(one.call.span, "it is computed of the state that is given beside it")
         elif one.callee in shown and len(again) == 1:
             yield _finding(one, *pairs[0], shown[one.callee])
@@ -108,6 +109,11 @@ def _succeeded(one: _Given, versions: Versions, flow: Flow) -> Iterator[tuple[Va
         for old in version.in_order if version is not None and version.ground > Ground.VARIABLE else ():
             if old in home.params and old not in given and (old in inner or new in inner):
                 yield old, new
+
+
+def _gets_newer(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bool:
+    """Whether a call is given one of the newer states."""
+    return any(new in _inputs(one.call, flow) for _, new in pairs)
 
 
 def _describes(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bool:
