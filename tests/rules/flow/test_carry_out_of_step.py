@@ -65,6 +65,48 @@ PROGRAMS = {
             discount = 1.0 - rate
             return Adder(client, discount, tables), discount
         """,
+    "a line that is read in two ways": """
+        class Setup:
+            def __init__(self, x):
+                self.fields = jnp.exp(x)
+
+        def output(names, old):
+            fields = jnp.sum(old) * len(names)
+            return fields
+
+        def general(setup):
+            return jnp.tanh(setup.fields)
+
+        def read(names, setup):
+            first = general(setup)
+            fields = output(names, setup.fields * 1.0)
+            return first, fields, setup
+
+        def by_default(names, x):
+            return read(names, Setup(x))
+
+        def by_setup(names, setup):
+            return read(names, setup)
+        """,
+    "a step that is called": """
+        class State(NamedTuple):
+            x: jax.Array
+            t: int
+
+        def observe(state):
+            return jnp.stack([state.x, state.x**2])
+
+        def reset(key):
+            state = State(x=jax.random.normal(key), t=0)
+            return observe(state), state
+
+        def step(state, action):
+            new = State(x=state.x + action, t=state.t + 1)
+            return observe(state), new  #! carry-out-of-step
+
+        def run(state, action):
+            return step(state, action)
+        """,
 }
 
 

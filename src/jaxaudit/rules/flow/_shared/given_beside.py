@@ -53,7 +53,9 @@ def given_beside(program: Program, facts: Facts) -> Iterator[Obligation]:
         and (one.callee in comparable or _gets_newer(one, pairs, flow))
         and _describes(one, pairs, flow)
     }
-    shown = {one.callee: one for one in beside if one not in renewed}
+    # A line that is read in several ways does not show by one of them what is wrong with another.
+    lines = {one.call.span for one in renewed}
+    shown = {one.callee: one for one in beside if one.call.span not in lines}
     for one, pairs in renewed.items():
         again = [other for other in renewed if other.end is one.end and other.callee == one.callee]
         if _gets_newer(one, pairs, flow):
@@ -93,7 +95,7 @@ def _renewed(one: _Given, flow: Flow) -> list[tuple[Value, Value]]:
             continue
         old = op.results[0]
         new = [value for value in given if value.name == op.label and value is not old]
-        reads = old in inner or (base in inner and _reads(one.call, base, op.label))
+        reads = _bare(old, flow) in inner or (_bare(base, flow) in inner and _reads(one.call, base, op.label))
         newer = [value for value in new if value in inner or reads]
         if old not in given and newer and depends(flow, newer[0], (old,)):
             pairs.append((old, newer[0]))
@@ -107,7 +109,8 @@ def _succeeded(one: _Given, versions: Versions, flow: Flow) -> Iterator[tuple[Va
     for new in given:
         version = versions.of(new)
         for old in version.in_order if version is not None and version.ground > Ground.VARIABLE else ():
-            if old in home.params and old not in given and (old in inner or new in inner):
+            bare = _bare(old, flow)
+            if old in home.params and bare not in given and (bare in inner or new in inner):
                 yield old, new
 
 
