@@ -210,6 +210,29 @@ PROGRAMS = {
             def norm(self, x):
                 return x
         """,
+    "a method that a class leaves empty": """
+        class Case(abc.ABC):
+            def normals(self, dx):
+                return wall(self.walls, dx)
+
+            @abc.abstractmethod
+            def walls(self):
+                ...
+
+        def wall(make, dx):
+            return make(dx, 1)
+
+        class Pipe(Case):
+            def walls(self, dx, n):
+                return dx * n
+
+        class Free(Case):
+            def walls(self):
+                pass
+
+        def main():
+            return Pipe().normals(0.1), Free().normals(0.1)
+        """,
 }
 
 

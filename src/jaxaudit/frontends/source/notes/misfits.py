@@ -107,7 +107,7 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
             return _compare(it, callee.function, merged)
         case BoundMethod():
             compared = _fit(callee.function, given.prepended(callee.receiver), _other_method(it, callee))
-            other = _for_others(it, callee.receiver) if compared.wrong else ""
+            other = _for_others(it, callee.receiver) or _left_empty(callee.function) if compared.wrong else ""
             return callee.function.name, Fit(open=other) if other else compared
         case FunctionValue():
             return callee.name, _fit(callee, given, _overridden(it, callee))
@@ -185,6 +185,18 @@ def _for_others(it: Interpreter, receiver: Abstract) -> str:
     if own or made_here or receiver == first or receiver.id not in it.makers:
         return ""
     return "others may be given, and a condition says for which this is done"
+
+
+def _left_empty(function: FunctionValue) -> str:
+    """Return why a class may not be meant: it overrides a method by one that does nothing."""
+    owner, body = function.owner, () if isinstance(function.node, ast.Lambda) else function.node.body
+    empty = all(
+        isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)) for one in body
+    )
+    if owner is None or not body or not empty:
+        return ""
+    above = any(function.name in one.namespace for one in ancestry(owner) if one is not owner)
+    return f"`{owner.name}` leaves `{function.name}` empty" if above else ""
 
 
 def _replaced(it: Interpreter, function: FunctionValue) -> str:
