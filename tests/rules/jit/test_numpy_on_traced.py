@@ -224,6 +224,41 @@ PROGRAMS = {
             first, *others = np.split(x * 2, [2, 5])
             return first, np.rollaxis(x * 2, 0), np.exp(others[0])
         """,
+    "a side for callers that give nothing": """
+        def neighbor_list(capacity):
+            def build(position, neighbors=None):
+                def fresh(position, occupancy=None):
+                    count = jnp.sum(position)
+                    if neighbors is None:
+                        if jnp.all(count > 3.0):
+                            count = count * 2
+                    if occupancy is None:
+                        occupancy = int(count * capacity)
+                    return position[:occupancy]
+
+                known = neighbors
+                if known is None:
+                    return fresh(position)
+                again = partial(fresh, occupancy=known.occupancy)
+                return lax.cond(jnp.any(position > 1.0), again, lambda x: x, position)
+
+            def allocate(position):
+                return build(position)
+
+            def update(position, neighbors):
+                return build(position, neighbors)
+
+            return allocate, update
+
+        @jax.jit
+        def sized(x, size=None):
+            if size is None:
+                size = int(jnp.sum(x))  #! numpy-on-traced
+            return x[:size]
+
+        def main(x):
+            return sized(x)
+        """,
 }
 
 

@@ -28,6 +28,8 @@ class Arm:
     run: Callable[[], Exit]
     narrowed: Mapping[str, Abstract] = field(default_factory=dict)
     """What the condition says of variables on this way: after `if x is None`, `x` is None."""
+    doubted: bool = False
+    """Whether this way is there for callers other than the one in sight."""
 
 
 @record
@@ -147,8 +149,10 @@ def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _O
     it.frame.env, asked = {**before, **arm.narrowed}, it.frame.asked
     it.restore(reads)
     it.heap.begin()
+    it.frame.doubt(arm.doubted)
     with it.builder.nested("branch", arm.label, span) as region:
         leaving = arm.run()
+    it.frame.doubt(-arm.doubted)
     outcome = _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads(), arm.narrowed, it.frame.asked)
     it.frame.asked = asked
     return outcome

@@ -18,7 +18,7 @@ from jaxaudit.frontends.source.values.folding import fold_binary, fold_compare, 
 from jaxaudit.frontends.source.values.heap import OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Ref, Slice, named
 from jaxaudit.frontends.source.values.structure import argument, materialise
-from jaxaudit.frontends.source.values.type_tests import narrowed
+from jaxaudit.frontends.source.values.type_tests import is_for_others, narrowed
 from jaxaudit.ir import Exit, Size
 from jaxaudit.ir.functions import MIRRORED
 from jaxaudit.ir.operators import OPERATORS
@@ -301,7 +301,12 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
             return Exit.FALL
 
         then = expression is node.body
-        return Arm("then" if then else "else", run, narrowed(it, node.test, holds=then))
+        return Arm(
+            "then" if then else "else",
+            run,
+            narrowed(it, node.test, holds=then),
+            is_for_others(it, node.test, holds=then),
+        )
 
     # The blank in the name keeps this temporary apart from every variable of the program.
     run_arms(it, [side(node.body), side(node.orelse)], span, "conditional expression", asked, node.test)

@@ -154,6 +154,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     it.active.append(node)
     try:
         bound = _named(bind(it, node.args, function.defaults, given, node))
+        placed = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][: len(given.placed)]
+        frame.given = frozenset(one for one in (*placed, *given.keywords) if function.defaults.get(one) == NONE)
         declare_axes(it, function, bound)
         bound = {**bound, **_annotated(it, function, bound)}
         # What is one thing in this call may be another in the next: the outputs of one layer are inputs of another.

@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, named
 from jaxaudit.frontends.source.values.structure import leaves, materialise
-from jaxaudit.frontends.source.values.type_tests import narrowed
+from jaxaudit.frontends.source.values.type_tests import is_for_others, narrowed
 from jaxaudit.ir import Exit
 
 _EXPECT_FAILURE = frozenset(
@@ -61,8 +61,13 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
     if condition == _JIT_IS_OFF:
         then = _without_jit(it, node)
     arms = [
-        Arm("then", then, narrowed(it, node.test, holds=True)),
-        Arm("else", _block(it, node.orelse), narrowed(it, node.test, holds=False)),
+        Arm("then", then, narrowed(it, node.test, holds=True), is_for_others(it, node.test, holds=True)),
+        Arm(
+            "else",
+            _block(it, node.orelse),
+            narrowed(it, node.test, holds=False),
+            is_for_others(it, node.test, holds=False),
+        ),
     ]
     return run_arms(it, arms, it.span(node), "if", asked, node.test)
 

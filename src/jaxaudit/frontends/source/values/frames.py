@@ -56,10 +56,12 @@ class Frame:
     captured: frozenset[str] = frozenset()
     """Variables that inner functions read and that are bound more than once."""
 
+    given: frozenset[str] = frozenset()
+    """The parameters that are None by default and that this call gives."""
     guarded: int = 0
     """How many `try` statements around the open statement go on after an exception of JAX."""
     doubted: int = 0
-    """How many sides around the open statement, or around the calls that led here, a caller's choice leaves out."""
+    """How many sides around the open statement, or around the calls that led here, are for other callers."""
     is_conditional: bool = False
     """Whether the open statement runs only where a condition holds that is not decided."""
     asked: Mapping[Abstract | Value, Value] = field(default_factory=dict)
@@ -77,6 +79,18 @@ class Frame:
         while scope is not None and scope.kind == "class":
             scope = scope.parent
         return scope
+
+    def doubt(self, sides: int) -> None:
+        """Enter or leave sides that are for other callers: what would raise there is not for sure."""
+        self.guarded += sides
+        self.doubted += sides
+
+    def gives(self, name: str) -> bool:
+        """Whether a name is a parameter, of this function or of one around it, that the call gives in place of None."""
+        scope: Frame | None = self
+        while scope is not None and name not in scope.env and name not in scope.given:
+            scope = scope.enclosing()
+        return scope is not None and name in scope.given
 
 
 @lru_cache(maxsize=4096)

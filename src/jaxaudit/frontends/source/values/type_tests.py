@@ -173,6 +173,11 @@ def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstr
     return found
 
 
+def is_for_others(it: Interpreter, test: ast.expr, *, holds: bool) -> bool:
+    """Whether a condition holds only where a parameter is None that the call gives: that side is for other callers."""
+    return any(map(it.frame.gives, _nones(test, holds)))
+
+
 def _instances(test: ast.expr) -> list[str]:
     """Return the variables that a condition asks the class of: it holds only where they have it."""
     match test:
