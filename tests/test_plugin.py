@@ -105,7 +105,7 @@ def test_every_command_and_option_that_is_named_exists(path: Path) -> None:
     text = " ".join(path.read_text().split())
     for line in re.findall(r"`(jaxaudit [^`]+)`", text):
         options = {name for param in command(line).params for name in param.opts}
-        given = {word for word in re.findall(r"(?<= )--[\w-]+", line)}
+        given = set(re.findall(r"(?<= )--[\w-]+", line))
         assert given <= options, f"{line}: {given - options}"
         formats = re.findall(r"--format (\w+)", line)
         assert set(formats) <= set(format_names())

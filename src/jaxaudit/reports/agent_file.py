@@ -49,21 +49,24 @@ def boundary_line(one: Boundary) -> str:
     ways: dict[str, list[str]] = defaultdict(list)
     entered = {crossing.how for crossing in one.entries}
     for crossing in (*one.entries, *(out for out in one.exits if out.how not in entered)):
-        ways[crossing.how].append(_crossing(crossing))
-    told = "; ".join(f"{how} {_some(names)}" for how, names in ways.items() if how not in ("goes in", "comes out"))
+        if crossing.how.startswith(_TOLD) and crossing.name:
+            ways[crossing.how].append(_crossing(crossing))
+    told = "; ".join(f"{how} {_some(names)}" for how, names in ways.items())
     return f"  {one.line} {one.transform}({one.function or '?'}): {told}" if told else ""
 
 
+_TOLD = ("carried", "mapped", "shared", "scanned", "stacked", "collected", "put together", "split")
+"""How values cross that another axis, or another turn, sees."""
+
+
 def _crossing(one: Crossing) -> str:
-    kind = one.outside if _is_telling(one.outside) else ""
-    return f"{one.name} {kind}".strip()
+    return f"{one.name} {one.outside}" if _is_telling(one.outside) else one.name
 
 
 def _some(names: Sequence[str]) -> str:
-    known = list(dict.fromkeys(one for one in names if one))
-    rest = len(names) - min(len(known), _MOST_NAMES)
-    shown = ", ".join(known[:_MOST_NAMES]) or f"{len(names)} without a name"
-    return shown + (f" and {rest} more" if rest > 0 and known else "")
+    known = list(dict.fromkeys(names))
+    rest = len(known) - _MOST_NAMES
+    return ", ".join(known[:_MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _is_telling(kind: str) -> bool:

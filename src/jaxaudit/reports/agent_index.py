@@ -28,7 +28,7 @@ def index_blocks(report: Report, sources: Sources) -> Iterator[Block]:
     yield Block("READ FIRST (ranked, with the reason)", list(_functions(report, sources)), 2600)
     yield Block("ENTRY POINTS (and the transformations in them)", list(_entries(report)), 1200)
     yield Block("BOUNDARIES THAT STATE CROSSES", list(_crossed(report)), 1200)
-    yield Block("NOT KNOWN (how often, why)", list(_open(report)), 600)
+    yield Block("NOT KNOWN (how often, why)", list(_open(report)), 500, may_grow=False)
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ def _functions(report: Report, sources: Sources) -> Iterator[str]:
     for finding in report.warnings:
         found[place(finding.path, finding.line)].add(f"warning {finding.rule}", 6, finding.line)
     for lead in report.leads:
-        found[place(lead.path, lead.line)].add(lead.kind, lead.weight / 2, lead.line)
+        found[place(lead.path, lead.line)].add(f"line {lead.line}: {lead.text}", lead.weight / 2, lead.line)
     for one in report.boundaries:
         if carried := _carried(one):
             found[place(one.path, one.line)].add(f"{one.transform} carries {', '.join(carried[:3])}", 2, one.line)
@@ -75,7 +75,7 @@ def _reasons(found: Counter[str]) -> str:
     ]
     rest = len(told) - _MOST_REASONS
     more = [f"{rest} more"] if rest > 0 else []
-    return ", ".join([*told[:_MOST_REASONS], *more, *([f"{unknown} not decided"] if unknown else [])])
+    return "; ".join([*told[:_MOST_REASONS], *more, *([f"{unknown} not decided"] if unknown else [])])
 
 
 def _places(sources: Sources) -> Callable[[str, int], tuple[str, str]]:
@@ -115,7 +115,7 @@ def _chain(row: Transformation, rows: list[Transformation]) -> str:
 
 def _crossed(report: Report) -> Iterator[str]:
     for one in report.boundaries:
-        if _carried(one) or any(crossing.how.startswith("mapped") for crossing in one.entries):
+        if _carried(one):
             yield f"  {one.path}:{boundary_line(one).lstrip()}"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.reports.leads.base import Fact, Look
 from jaxaudit.spans import span_of
 
@@ -51,10 +52,11 @@ def _is_own(callee: str, look: Look) -> bool:
 
 
 def option_differs(look: Look) -> Iterator[Fact]:
-    """List calls that give an option another value than all other calls of the same function in the file."""
+    """List calls on arrays that give an option another value than all other calls of the function in the file."""
+    arrays = {op.span for op in look.facts.program.named(*ARRAYS)}
     for callee, sites in _sites(look):
         for path in dict.fromkeys(site.path for site in sites):
-            calls = [site.call for site in sites if site.path == path]
+            calls = [site.call for site in sites if site.path == path and span_of(site.call, path) in arrays]
             for name in dict.fromkeys(one.arg for call in calls for one in call.keywords if one.arg):
                 values = [_option(call, name) for call in calls]
                 (usual, count), *_ = Counter(values).most_common(1)
