@@ -14,16 +14,22 @@ from jaxaudit.reports.leads.base import Fact, Look
 
 
 def axes_grow(look: Look) -> Iterator[Fact]:
-    """List where two arrays meet and what comes out is larger than either: each is repeated along an axis."""
-    shapes = look.facts.get(Shapes)
+    """List where two arrays of different rank meet and what comes out is larger than either.
+
+    Who gives both sides an axis for the other, or one of them right there, means it.
+    """
+    shapes, flow = look.facts.get(Shapes), look.facts.flow
     for op in look.facts.program.named("array.map", "array.select"):
-        given = [value for value in op.operands if shapes.of(value).dims]
+        given = [(value, dims) for value in op.operands if (dims := shapes.of(value).dims)]
         made = shapes.of(op.results[0]).dims if op.results else None
-        if len(given) < 2 or not made or op.is_derived:
+        if (
+            len({len(dims) for _, dims in given}) < 2
+            or not made
+            or any(_is_expanded(flow.maker(one)) for one, _ in given)
+        ):
             continue
-        meant = all(_is_expanded(look.facts.flow.maker(value)) for value in given)
-        if not meant and all(_is_smaller(shapes.of(value).dims or (), made) for value in given):
-            sides = " with ".join(look.shown(value) for value in given[:2])
+        if all(_is_smaller(dims, made) for _, dims in given):
+            sides = " with ".join(look.shown(value) for value, _ in given[:2])
             yield Fact(op.span, f"{sides} gives {look.shown(op.results[0])}: each is repeated along the other", 6)
 
 
