@@ -1,4 +1,4 @@
-"""The command line: `check`, `diff`, `hook`, `trace`, `run`, `observed`, `explain`, `rules`.
+"""The command line: `check`, `diff`, `hook`, `mcp`, `trace`, `run`, `observed`, `explain`, `rules`.
 
 Exit codes: 0 clean, 1 issues found (with --strict also warnings and unknowns), 2 bad usage or an internal error, 130
 interrupted. Only click is imported up front, so that `--version` and `--help` answer at once.
@@ -21,6 +21,7 @@ import click
 from jaxaudit.config import Config, UsageError, find_config, nearest
 from jaxaudit.surfaces.diff import diff
 from jaxaudit.surfaces.hook import hook
+from jaxaudit.surfaces.mcp import mcp
 from jaxaudit.surfaces.observe import run, trace
 from jaxaudit.surfaces.observed import observed
 from jaxaudit.surfaces.options import check_format, finish, refusing, report_options, take_report_options
@@ -44,6 +45,7 @@ def cli() -> None:
 
 cli.add_command(diff)
 cli.add_command(hook)
+cli.add_command(mcp)
 cli.add_command(observed)
 cli.add_command(run)
 cli.add_command(trace)

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -37,24 +38,25 @@ def hook(context: click.Context, /, *, deadline: float) -> None:
 
     Silent when nothing is worse than in the last commit; else exit code 2 and at most ten findings on standard error.
     """
-    _give_up_after(deadline)
-    try:
-        edit = edit_of(sys.stdin.buffer.read())
-        told = feedback(edit, _audited(edit))
-    except (NoEditError, UsageError) as why:
-        told = None
-        click.echo(f"jaxaudit: {why}", err=True)
-    except Exception as error:
-        if os.environ.get("JAXAUDIT_DEBUG"):
-            raise
-        told = None
-        click.echo(f"jaxaudit: internal error: {type(error).__name__}: {error} (JAXAUDIT_DEBUG=1 shows more)", err=True)
+    told = ""
+    with _given_up_after(deadline):
+        try:
+            edit = edit_of(sys.stdin.buffer.read())
+            told = feedback(edit, _audited(edit))
+        except (NoEditError, UsageError) as why:
+            click.echo(f"jaxaudit: {why}", err=True)
+        except Exception as error:
+            if os.environ.get("JAXAUDIT_DEBUG"):
+                raise
+            fault = f"{type(error).__name__}: {error} (JAXAUDIT_DEBUG=1 shows more)"
+            click.echo(f"jaxaudit: internal error: {fault}", err=True)
     if told:
         click.echo(told, err=True)
         context.exit(FEEDBACK)
 
 
-def _give_up_after(seconds: float) -> None:
+@contextmanager
+def _given_up_after(seconds: float) -> Iterator[None]:
     """End this process when its time is over, whatever it is doing then."""
 
     def give_up() -> None:
@@ -65,6 +67,10 @@ def _give_up_after(seconds: float) -> None:
     timer = threading.Timer(seconds, give_up)
     timer.daemon = True
     timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _audited(edit: Edit) -> Outcome:
