@@ -254,11 +254,21 @@ def _divide(monomial: Monomial, factor: int, by: Monomial, divisor: int) -> tupl
 
 def _atom_pair(top: Dim, bottom: Dim) -> tuple[Dim, Dim]:
     common = gcd(*(factor for _, factor in (*(top.terms or ()), *(bottom.terms or ()))))
-    reduced = (_scaled(top, common), _scaled(bottom, common))
+    reduced = _without_shared(_scaled(top, common), _scaled(bottom, common))
     born = max((atom.born for part in (top, bottom) for atom in part.atoms()), default=0)
     quotient = Atom(f"({reduced[0]})//({reduced[1]})", reduced, "quotient", born)
     remainder = Atom(f"({top})%({bottom})", (top, bottom), "remainder", born)
     return Dim((((quotient,), 1),)), Dim((((remainder,), 1),))
+
+
+def _without_shared(top: Dim, bottom: Dim) -> tuple[Dim, Dim]:
+    """Return both without the variables that every term of both is multiplied by."""
+    terms = [monomial for monomial, _ in (*(top.terms or ()), *(bottom.terms or ()))]
+    for atom in () if () in terms else {*terms[0]}:
+        if all(atom in monomial for monomial in terms):
+            by = Dim((((atom,), 1),))
+            return _without_shared(top // by, bottom // by)
+    return top, bottom
 
 
 def _scaled(dim: Dim, by: int) -> Dim:

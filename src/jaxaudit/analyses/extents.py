@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant, same, variable
+from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant, same
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.induction import induction
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import Answers, behind, nothing
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, named
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, named, outline_of
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COUNTING, PICKED_POSITIONS, REORDERINGS, SUMS_OF_TWO
@@ -98,7 +98,8 @@ def size_of(fact: ShapeFact, axis: int) -> Dim | None:
     """Return the size of an axis; of an array of unknown rank, the number that its own `shape` gives."""
     if fact.dims is not None:
         return fact.dims[axis] if -len(fact.dims) <= axis < len(fact.dims) else None
-    return variable(f"{fact.symbol}.shape[{axis}]", "size", fact.born) if fact.symbol else None
+    outline = outline_of(fact)
+    return None if outline is None else outline.size(axis)
 
 
 class _Look:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, differ, either, product, variable
+from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, product, same, variable
 from jaxaudit.analyses.labels import Label
 from jaxaudit.ir import ArrayType, Value
 from jaxaudit.ir.record import record
@@ -47,7 +47,9 @@ class ShapeFact:
     placing: Placing | None = None
     """A mesh, a spec or a sharding."""
     outline: Outline | None = None
-    """What has the same shape, where even the rank is unknown: `jnp.tanh(x)` has the shape of `x`."""
+    """The shape where even the rank is unknown: `jnp.tanh(x)` has the shape of `x`."""
+    sizes: Outline | None = None
+    """Of a tuple of unknown length: the shape that it lists."""
     stack: Dims = ()
     """The first axes of a layer's arrays, or of every leaf of something else, which a map has put there."""
 
@@ -76,38 +78,90 @@ class ShapeFact:
 
 @record
 class Outline:
-    """The shape of something of unknown rank, or of a part of it: `x[1:]` has the axes of `x`, the first shorter."""
+    """The shape of something of unknown rank: axes of a whole, all in one run, with known ones before and behind them.
 
-    whole: Atom
-    axes: tuple[Dim | None, ...] = ()
-    """The sizes of its first axes where they are others than those of the whole, None for those that an index took."""
+    `x[1:]` has a first axis that is shorter, and then the axes of `x` from the second on; a mean over the last axis has
+    all of them but that. Whoever has such a shape has a whole with as many axes as are left out of the run, or more.
+    """
+
+    whole: Atom | None = None
+    """None for a shape of which nothing else is known: it is that of the value itself, as soon as it has a name."""
+    head: Dims = ()
+    tail: Dims = ()
+    first: int = 0
+    """How many of the first axes of the whole are not in the run."""
+    last: int = 0
+    """How many of its last ones are not."""
+
+    @property
+    def least(self) -> int:
+        """How many axes the whole has at least."""
+        return self.first + self.last
 
     def size(self, at: int) -> Dim | None:
-        """Return the size of one axis of the whole; None where it is gone."""
-        return self.axes[at] if at < len(self.axes) else self.whole_size(at)
+        """Return the size of one axis, counted from the front or from the back; None where that depends on the rank."""
+        known, others, more = (self.head, self.tail, at) if at >= 0 else (self.tail, self.head, -at - 1)
+        if more < len(known):
+            return known[more] if at >= 0 else known[len(known) - 1 - more]
+        if others or self.whole is None:
+            return None
+        beyond = more - len(known)
+        return self.whole_size(self.first + beyond if at >= 0 else -1 - self.last - beyond)
 
     def whole_size(self, at: int) -> Dim:
         """Return the size that an axis of the whole has."""
-        return variable(f"{self.whole.text}.shape[{at}]", "size", self.whole.born)
+        whole = Atom("") if self.whole is None else self.whole
+        return variable(f"{whole.text}.shape[{at}]", "size", whole.born)
 
-    def cut(self, axes: Iterable[Dim | None]) -> Outline:
-        """Return the outline of a part with these first axes."""
-        left = list(axes)
-        while left and left[-1] == self.whole_size(len(left) - 1):
-            left.pop()
-        return Outline(self.whole, tuple(left))
+    def for_rank(self, rank: int, split: int) -> Dims:
+        """Return the shape where the whole has this rank; its axes from a place on are counted from the back."""
+        run = (self.whole_size(at if at < split else at - rank) for at in range(self.first, rank - self.last))
+        return (*self.head, *run, *self.tail)
 
-    def differs(self, other: Outline) -> bool:
-        """Whether two parts of one whole have as many axes, but one surely has another size."""
-        count = max(len(self.axes), len(other.axes))
-        pairs = [(self.size(at), other.size(at)) for at in range(count)] if self.whole == other.whole else []
-        same_axes = all((one is None) is (two is None) for one, two in pairs)
-        return same_axes and any(one is not None and two is not None and differ(one, two) for one, two in pairs)
+    def folded(self) -> Outline:
+        """Return the same shape with as many axes in the run as belong there."""
+        head, tail, first, last = list(self.head), list(self.tail), self.first, self.last
+        while head and first and same(head[-1], self.whole_size(first - 1)):
+            head.pop()
+            first -= 1
+        while tail and last and same(tail[0], self.whole_size(-last)):
+            tail.pop(0)
+            last -= 1
+        return Outline(self.whole, tuple(head), tuple(tail), first, last)
+
+    def named(self, whole: Atom) -> Outline:
+        """Return the same with sizes of a value's own for those that are not known."""
+        own = Outline(whole)
+        head = tuple(own.whole_size(at) if dim.terms is None else dim for at, dim in enumerate(self.head))
+        count = len(self.tail)
+        tail = tuple(own.whole_size(at - count) if dim.terms is None else dim for at, dim in enumerate(self.tail))
+        if self.whole is None:
+            return Outline(whole, head, tail, len(head), count).folded()
+        return Outline(self.whole, head, tail, self.first, self.last)
+
+    def without_ends(self, front: int, back: int) -> Outline | None:
+        """Return the shape without some of its first or of its last axes; None where they may be the same."""
+        if front and back:
+            return None
+        if front:
+            known, more = self.head[front:], max(0, front - len(self.head))
+            return None if more and self.tail else replace(self, head=known, first=self.first + more)
+        known, more = self.tail[: max(0, len(self.tail) - back)], max(0, back - len(self.tail))
+        return None if more and self.head else replace(self, tail=known, last=self.last + more)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether nothing in it still needs a name."""
+        return self.whole is not None and all(dim.terms is not None for dim in (*self.head, *self.tail))
+
+    def atoms(self) -> Iterator[Atom]:
+        """Return every variable it speaks of."""
+        yield from () if self.whole is None else (self.whole,)
+        yield from (atom for dim in (*self.head, *self.tail) for atom in dim.atoms())
 
     def __str__(self) -> str:
-        count = max(1, len(self.axes))
-        sizes = [size for at in range(count) if (size := self.size(at)) is not None]
-        return f"({', '.join(map(shown, sizes))}, ...)"
+        shown_first = self.head or () if self.tail or self.head else (self.whole_size(self.first),)
+        return f"({', '.join([*map(shown, shown_first), '...', *map(shown, self.tail)])})"
 
 
 @record
@@ -166,7 +220,7 @@ def array(
 
 def outline_of(fact: ShapeFact) -> Outline | None:
     """Return what stands for the shape of a value of unknown rank."""
-    if fact.dims is not None or fact.outline is not None or not fact.symbol:
+    if fact.dims is not None or fact.outline is not None or fact.sizes is not None or not fact.symbol:
         return fact.outline
     return Outline(Atom(fact.symbol, None, "number", fact.born))
 
@@ -226,7 +280,7 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
     dtype, weak = (first.dtype, first.weak) if alike else (None, False)
     if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
         # What else they are, they have one type, or one shape.
-        shared = first.outline if first.outline == second.outline else None
+        shared = _shared(first, second)
         stack = first.stack if first.stack == second.stack else ()
         return ShapeFact(None, dtype, weak, outline=shared, stack=stack)
     number = None
@@ -234,6 +288,31 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
         number = either(first.number, second.number)
     dims = tuple(either(a, b) for a, b in zip(first.dims, second.dims, strict=True))
     return ShapeFact(dims, dtype, weak, number)
+
+
+def _shared(first: ShapeFact, second: ShapeFact) -> Outline | None:
+    """Return what the shapes of two values have in common: all, or their first and last axes."""
+    one, other = outline_of(first), outline_of(second)
+    if one == other:
+        return one
+    (head, tail), (others, ends) = _ends(first, one), _ends(second, other)
+    count = min(len(tail), len(ends))
+    back = [either(a, b) for a, b in zip(tail[len(tail) - count :], ends[len(ends) - count :], strict=True)]
+    while back and back[0].terms is None:
+        back.pop(0)
+    # All axes of an array are its last ones: none of them counts twice.
+    room = min((len(fact.dims) - len(back) for fact in (first, second) if fact.dims is not None), default=len(head))
+    front = [either(a, b) for a, b in zip(head[: max(room, 0)], others[: max(room, 0)], strict=False)]
+    while front and front[-1].terms is None:
+        front.pop()
+    return Outline(None, tuple(front), tuple(back)) if front or back else None
+
+
+def _ends(fact: ShapeFact, outline: Outline | None) -> tuple[Dims, Dims]:
+    """Return the first and the last axes of which something is known."""
+    if fact.dims is not None:
+        return fact.dims, fact.dims
+    return ((), ()) if outline is None else (outline.head, outline.tail)
 
 
 def _one_place(first: Placing, second: Placing) -> Placing:
@@ -258,7 +337,9 @@ def is_named(fact: ShapeFact) -> bool:
     if fact.items is not None:
         return all(is_named(item) for item in fact.items)
     placed = fact.layer is not None or fact.placing is not None
-    return bool(fact.symbol) or placed or fact.each is not None or fact.parts is not None
+    if not (fact.symbol or placed or fact.each is not None or fact.parts is not None):
+        return False
+    return fact.outline is None or fact.outline.is_named
 
 
 def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
@@ -271,8 +352,10 @@ def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
     if fact.items is not None:
         items = (_named(item, f"{name}[{i}]", tag, born) for i, item in enumerate(fact.items))
         return replace(fact, items=tuple(items))
+    symbol = f"{name}{tag}"
+    outline = None if fact.outline is None else fact.outline.named(Atom(symbol, None, "number", born))
     return ShapeFact(
-        None, fact.dtype, fact.weak, symbol=f"{name}{tag}", born=born, outline=fact.outline, stack=fact.stack
+        None, fact.dtype, fact.weak, symbol=symbol, born=born, outline=outline, sizes=fact.sizes, stack=fact.stack
     )
 
 
@@ -301,9 +384,8 @@ def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
         yield from size.atoms()
     if fact.symbol:
         yield Atom(fact.symbol, None, "number", fact.born)
-    if fact.outline is not None:
-        yield fact.outline.whole
-        yield from (atom for dim in fact.outline.axes if dim is not None for atom in dim.atoms())
+    for outline in (fact.outline, fact.sizes):
+        yield from () if outline is None else outline.atoms()
 
 
 def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
@@ -332,8 +414,21 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
     if fact.each is not None:
         length = None if fact.length is None else kept(fact.length)
         return replace(fact, each=forget(fact.each, stays), length=length)
-    named = fact.outline is not None and all(map(stays, atoms_of(ShapeFact(outline=fact.outline))))
-    return ShapeFact(None, fact.dtype, fact.weak, outline=fact.outline if named else None, stack=stack)
+    outline = _remembered(outline_of(fact), stays)
+    return ShapeFact(None, fact.dtype, fact.weak, outline=outline, sizes=_remembered(fact.sizes, stays), stack=stack)
+
+
+def _remembered(outline: Outline | None, stays: Callable[[Atom], bool]) -> Outline | None:
+    """Return what is left of a shape of unknown rank."""
+    if outline is None or all(map(stays, outline.atoms())):
+        return outline
+    ends = [
+        tuple(dim if all(stays(atom) for atom in dim.atoms()) else UNKNOWN for dim in dims)
+        for dims in (outline.head, outline.tail)
+    ]
+    if outline.whole is not None and stays(outline.whole):
+        return replace(outline, head=ends[0], tail=ends[1])
+    return Outline(None, ends[0], ends[1]) if any(dim.terms is not None for dim in (*ends[0], *ends[1])) else None
 
 
 def _devices(text: str) -> ShapeFact:

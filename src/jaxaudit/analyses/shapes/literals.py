@@ -54,6 +54,11 @@ def shape_of(fact: ShapeFact) -> Dims | None:
     return None if fact.number is None else (fact.number,)
 
 
+def shaped(fact: ShapeFact, dtype: str | None, *, weak: bool = False) -> ShapeFact:
+    """Return the array that has the shape which a shape argument means."""
+    return array(shape_of(fact), dtype, weak=weak, outline=fact.sizes)
+
+
 def axes_in(argument: Argument) -> tuple[int, ...] | None:
     """Return the axes that an axis argument names; None where they are not written out."""
     if isinstance(argument, int) and not isinstance(argument, bool):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from jaxaudit.analyses.dims import UNKNOWN, Dim, differ, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import Labels, made_by
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, shown
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, as_number, outline_of, shown
 from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.analyses.shapes.outlines import changed
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.ir import Argument, Op, Region
@@ -21,9 +22,16 @@ def without_axis(fact: ShapeFact, axis: int) -> ShapeFact:
         return ShapeFact(parts=tuple(without_axis(part, axis) for part in fact.parts))
     if fact.stack and axis == 0:
         return ShapeFact(layer=fact.layer, stack=fact.stack[1:])
+    if fact.dims is None and fact.symbol:
+        return changed(fact, lambda dims: _without(dims, axis))
     if fact.dims is None or place is None:
         return NOTHING
     return ShapeFact(fact.dims[:place] + fact.dims[place + 1 :], fact.dtype, fact.weak)
+
+
+def _without(dims: Dims, axis: int) -> Dims | None:
+    place = place_of(axis, len(dims))
+    return None if place is None else (*dims[:place], *dims[place + 1 :])
 
 
 def with_axis(fact: ShapeFact, axis: int, size: Dim) -> ShapeFact:
@@ -31,11 +39,18 @@ def with_axis(fact: ShapeFact, axis: int, size: Dim) -> ShapeFact:
     if fact.parts is not None:
         return ShapeFact(parts=tuple(with_axis(part, axis, size) for part in fact.parts))
     if fact.dims is None:
-        return ShapeFact(layer=fact.layer, stack=(size, *fact.stack)) if axis == 0 and _is_whole(fact) else NOTHING
+        made = changed(fact, lambda dims: _with(dims, axis, size)) if fact.outline is not None else NOTHING
+        stacked = ShapeFact(layer=fact.layer, stack=(size, *fact.stack)) if axis == 0 and _is_whole(fact) else NOTHING
+        return stacked if made is NOTHING else made
     place = place_of(axis, len(fact.dims) + 1)
     if place is None:
         return NOTHING
     return ShapeFact((*fact.dims[:place], size, *fact.dims[place:]), fact.dtype, fact.weak)
+
+
+def _with(dims: Dims, axis: int, size: Dim) -> Dims | None:
+    place = place_of(axis, len(dims) + 1)
+    return None if place is None else (*dims[:place], size, *dims[place:])
 
 
 def _is_whole(fact: ShapeFact) -> bool:
@@ -52,7 +67,10 @@ def size_along(fact: ShapeFact, axis: object) -> Dim | None:
     place = place_of(axis, fact.rank)
     if fact.dims is not None and place is not None:
         return fact.dims[place]
-    return fact.stack[axis] if 0 <= axis < len(fact.stack) else None
+    if 0 <= axis < len(fact.stack):
+        return fact.stack[axis]
+    outline = outline_of(fact)
+    return None if outline is None else outline.size(axis)
 
 
 def resized(fact: ShapeFact, axis: int | None, size: Dim) -> ShapeFact:
@@ -113,7 +131,7 @@ def _judge_sizes(op: Op, look: Look) -> None:
     for value, axis in zip(op.operands, axes_of(op), strict=True):
         fact = look.read(value)
         size = size_along(fact, axis)
-        if size is not None:
+        if size is not None and (fact.dims is not None or fact.stack or fact.parts is not None):
             sizes.append(size)
         elif fact.dims is not None and isinstance(axis, int) and not fact.weak:
             text = f"axis {axis} of an array with {len(fact.dims)} axes cannot be mapped"

@@ -8,7 +8,7 @@ from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
 from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, as_number, outline_of
-from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
+from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of, shaped
 from jaxaudit.analyses.shapes.mapped import marked
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
@@ -16,7 +16,7 @@ from jaxaudit.ir.functions import GROWING_ALONG
 
 
 def _filled(look: Look) -> ShapeFact:
-    return array(shape_of(look.fact("shape")), _dtype(look, "float32"))
+    return shaped(look.fact("shape"), _dtype(look, "float32"))
 
 
 def _dtype(look: Look, default: str | None) -> str | None:
@@ -26,7 +26,7 @@ def _dtype(look: Look, default: str | None) -> str | None:
 def _full(look: Look) -> ShapeFact:
     fill = look.fact("fill_value")
     weak = fill.weak and look.raw("dtype") is None
-    return array(shape_of(look.fact("shape")), _dtype(look, fill.dtype), weak=weak)
+    return shaped(look.fact("shape"), _dtype(look, fill.dtype), weak=weak)
 
 
 def _like(look: Look) -> ShapeFact:
@@ -34,7 +34,7 @@ def _like(look: Look) -> ShapeFact:
     sized = look.raw("shape") is not None
     dims = shape_of(look.fact("shape")) if sized else array_dims(base)
     given = look.raw("dtype") is not None
-    outline = None if sized else outline_of(base)
+    outline = look.fact("shape").sizes if sized else outline_of(base)
     return array(dims, _dtype(look, base.dtype), weak=base.weak and not given, outline=outline)
 
 
@@ -46,7 +46,8 @@ def _from_data(look: Look) -> ShapeFact:
         return array((count,), None)
     if base.items is None:
         given = look.raw("dtype") is not None
-        return array(base.dims, _dtype(look, base.dtype), weak=base.weak and not given)
+        weak = base.weak and not given
+        return array(base.dims, _dtype(look, base.dtype), weak=weak, outline=outline_of(base))
     dtype, _ = promote(leaves(base))
     return array(array_dims(base), _dtype(look, dtype))
 
@@ -95,7 +96,7 @@ def _iota(look: Look) -> ShapeFact:
 
 
 def _sized(look: Look) -> ShapeFact:
-    return array(shape_of(look.fact("shape")), look.dtype("dtype"))
+    return shaped(look.fact("shape"), look.dtype("dtype"))
 
 
 _CREATE: Mapping[str, Single] = {

@@ -9,7 +9,7 @@ from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, between_bounds, cons
 from jaxaudit.analyses.labels import length_labels, of_a_part
 from jaxaudit.analyses.regroup import picked
 from jaxaudit.analyses.shapes.broadcast import broadcast
-from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Outline, ShapeFact, array, as_number
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of, resized, without_axis
 from jaxaudit.analyses.shapes.result import Fit
@@ -29,24 +29,6 @@ def index_array(base: ShapeFact, index: Argument, look: Look) -> ShapeFact:
         return NOTHING
     dims = indexed(base.dims or (), index, look)
     return array(dims, base.dtype, weak=base.weak)
-
-
-def part_of(whole: Outline, index: Argument, look: Look) -> Outline | None:
-    """Return the outline of `x[1:, 0]` where not even the rank of `x` is known; None where its parts are others."""
-    axes: list[Dim | None] = []
-    left = list(index) if isinstance(index, tuple) else [index]
-    while left or len(axes) < len(whole.axes):
-        size = whole.size(len(axes))
-        part = left.pop(0) if left and size is not None else None
-        if size is None or part is None:
-            axes.append(size)
-        elif is_slice(part) and isinstance(part, Mapping):
-            axes.append(sliced(size, part, look))
-        elif isinstance(part, int) and not isinstance(part, bool):
-            axes.append(None)
-        else:
-            return None
-    return whole.cut(axes) if all(size is None or size.known for size in axes) else None
 
 
 def indexed(dims: Dims, index: Argument, look: Look) -> Dims | None:

@@ -9,7 +9,7 @@ from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
-from jaxaudit.analyses.shapes.literals import array_dims, shape_of
+from jaxaudit.analyses.shapes.literals import array_dims, shape_of, shaped
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 
@@ -46,6 +46,8 @@ def _drawn(look: Look, shape: str, *parameters: str, dtype: str | None) -> Shape
     if look.raw(shape) is None:
         return array(broadcast(shapes)[0], dtype)
     asked = shape_of(look.fact(shape))
+    if asked is None and not shapes:
+        return shaped(look.fact(shape), dtype)
     # Parameters with more axes than the shape asks for make a larger array than that.
     if asked is None or any(dims is not None and len(dims) > len(asked) for dims in shapes):
         return array(None, dtype)

@@ -13,9 +13,10 @@ from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, product
 from jaxaudit.analyses.regroup import regrouped
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
-from jaxaudit.analyses.shapes.facts import NOTHING, Layer, ShapeFact, array, as_number, shown
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Layer, ShapeFact, array, as_number, outline_of, shown
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.analyses.shapes.outlines import changed
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.ir import Symbol
@@ -96,10 +97,15 @@ def width_of(layer: Layer, name: str) -> Dim:
 def _last(look: Look, width: str) -> ShapeFact:
     """All axes stay but the last, of which equinox may leave nothing."""
     layer, given = layer_of(look), given_to(look)
-    if not given.dims or layer.text(width) not in ("", "scalar"):
+    if layer.text(width) not in ("", "scalar"):
         return NOTHING
-    last = () if layer.text(width) else (width_of(layer, width),)
-    return array((*given.dims[:-1], *last), dtype_of(look, layer, given))
+    return _with_last(look, layer, given, () if layer.text(width) else (width_of(layer, width),))
+
+
+def _with_last(look: Look, layer: Layer, given: ShapeFact, last: Dims) -> ShapeFact:
+    """Return an array with other sizes for the last axis of another one, of whatever rank."""
+    made = changed(given, lambda dims: (*dims[:-1], *last) if dims else None)
+    return NOTHING if made is NOTHING else array(made.dims, dtype_of(look, layer, given), outline=made.outline)
 
 
 def _cell(look: Look, width: str) -> ShapeFact:
@@ -115,12 +121,13 @@ def _embedded(look: Look, width: str) -> ShapeFact:
     """Each index becomes a vector."""
     layer, given = layer_of(look), given_to(look)
     only = WEIGHTS.get(package(look.op.qualified)) is None or not layer.names & {"dtype", "param_dtype"}
-    return array(None if given.dims is None else (*given.dims, width_of(layer, width)), "float32" if only else None)
+    made = changed(given, lambda dims: (*dims, width_of(layer, width)))
+    return array(made.dims, "float32" if only else None, outline=made.outline)
 
 
 def _same(look: Look) -> ShapeFact:
     layer, given = layer_of(look), given_to(look)
-    return array(given.dims, dtype_of(look, layer, given))
+    return array(given.dims, dtype_of(look, layer, given), outline=outline_of(given))
 
 
 def _general(look: Look, features: str, axis: str) -> ShapeFact:
@@ -141,20 +148,17 @@ def _general(look: Look, features: str, axis: str) -> ShapeFact:
 def _attended(look: Look, width: str) -> ShapeFact:
     """The queries keep their axes; the last is as wide as asked for, else as it was."""
     layer, given = layer_of(look), given_to(look)
-    if not given.dims:
-        return NOTHING
-    last = given.dims[-1] if layer.name and layer.get(width) is None else width_of(layer, width)
-    return array((*given.dims[:-1], last), dtype_of(look, layer, given))
+    if layer.name and layer.get(width) is None:
+        return array(given.dims or None, dtype_of(look, layer, given), outline=outline_of(given))
+    return _with_last(look, layer, given, (width_of(layer, width),))
 
 
 def _heads(look: Look, heads: str, key: str, value: str, model: str) -> ShapeFact:
     """The queries keep their axes; the last is as wide as the model, else as all heads together."""
     layer, given = layer_of(look), given_to(look)
-    if not given.dims:
-        return NOTHING
     each = width_of(layer, value if layer.get(value) else key)
     wide = width_of(layer, model) if layer.get(model) else width_of(layer, heads) * each
-    return array((*given.dims[:-1], wide), dtype_of(look, layer, given))
+    return _with_last(look, layer, given, (wide,))
 
 
 def _unrolled(look: Look, cell: str) -> ShapeFact:
@@ -163,7 +167,7 @@ def _unrolled(look: Look, cell: str) -> ShapeFact:
     held = layer.get(cell)
     inner = _UNSEEN if held is None or held.layer is None else held.layer
     name = "hidden_features" if inner.get("hidden_features") else "features"
-    return array((*given.dims[:-1], width_of(inner, name)), dtype_of(look, inner, given)) if given.dims else NOTHING
+    return _with_last(look, inner, given, (width_of(inner, name),))
 
 
 def _carry(look: Look, shape: str, width: str) -> ShapeFact:

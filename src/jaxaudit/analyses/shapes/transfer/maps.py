@@ -12,7 +12,6 @@ from jaxaudit.analyses.shapes.facts import (
     DEVICES,
     NOTHING,
     Dims,
-    Outline,
     ShapeFact,
     array,
     common_outline,
@@ -26,15 +25,7 @@ from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.meshes import put
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 from jaxaudit.ir import Value
-from jaxaudit.ir.functions import (
-    COMPARISONS,
-    COUNTS_TRUTHS,
-    FLOATING,
-    NOT_BROADCASTING,
-    PROMOTING,
-    REINTERPRETED,
-    TRUTHS,
-)
+from jaxaudit.ir.functions import COUNTS_TRUTHS, FLOATING, NOT_BROADCASTING, PROMOTING, REINTERPRETED, TRUTHS
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.libraries.packages import ON_EACH_DEVICE
@@ -99,19 +90,9 @@ def fitted(look: Look, given: Sequence[ShapeFact]) -> Dims | None:
     met = [shape for shape in shapes if shape != ()]
     if len(met) > 1 and common_outline(given) is not None:
         look.judge(Fit.FITS)
-    elif len(met) == 2 and None in met and (parts := _parts_that_differ(look, given)):
-        look.judge(Fit.CLASHES, " and ".join(map(str, parts)))
     elif len(met) > 1 and any(shape is not None for shape in met):
         look.judge(fit, " and ".join(map(shape_text, met)) if fit is Fit.CLASHES else "")
     return dims
-
-
-def _parts_that_differ(look: Look, given: Sequence[ShapeFact]) -> list[Outline]:
-    """Return the outlines of two parts of one array that have different sizes: `x[1:]` and `x`."""
-    outlines = [outline for fact in given if fact.dims != () and (outline := outline_of(fact)) is not None]
-    # Lists are added and compared too, whatever their lengths.
-    lists = look.op.is_operator and look.function in COMPARISONS | {"add"}
-    return outlines if len(outlines) == 2 and not lists and outlines[0].differs(outlines[1]) else []
 
 
 def _dtype(function: str, given: Sequence[ShapeFact]) -> tuple[str | None, bool]:

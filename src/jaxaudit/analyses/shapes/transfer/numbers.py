@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from jaxaudit.analyses.dims import Dim, differ, same
 from jaxaudit.analyses.labels import derived, offsets
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
+from jaxaudit.analyses.shapes.literals import shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look
 
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
@@ -22,8 +24,8 @@ _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
 def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
     """Return what an operator makes of two Python integers or tuples; None where its operands are something else."""
     function = look.function
-    if function == "add" and x.items is not None and y.items is not None:
-        return sequence(x.items + y.items)
+    if function == "add" and (joined := joined_tuples(x, y)) is not None:
+        return joined
     if x.items is not None and function == "multiply" and y.number is not None:
         return _repeated(x.items, y.number)
     if x.items is not None and y.items is not None and function in ("equal", "not_equal"):
@@ -35,6 +37,18 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
         # A tuple and something unknown: a longer tuple, or an array.
         return NOTHING
     return _integers(function, x, y)
+
+
+def joined_tuples(x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
+    """Return the tuple of the items of two, one of which may be as long as an array has axes; None for other things."""
+    if x.items is not None and y.items is not None:
+        return sequence(x.items + y.items)
+    sizes, more = (y.sizes, shape_of(x)) if x.sizes is None else (x.sizes, shape_of(y))
+    if sizes is None or more is None or (x.items is None and y.items is None):
+        return None
+    if x.sizes is None:
+        return ShapeFact(sizes=replace(sizes, head=(*more, *sizes.head)))
+    return ShapeFact(sizes=replace(sizes, tail=(*sizes.tail, *more)))
 
 
 def _are_equal(first: Sequence[ShapeFact], second: Sequence[ShapeFact]) -> bool | None:

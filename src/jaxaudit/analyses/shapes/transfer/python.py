@@ -8,6 +8,7 @@ from jaxaudit.analyses.dims import UNKNOWN, constant, variable
 from jaxaudit.analyses.shapes.facts import (
     DEVICES,
     NOTHING,
+    Outline,
     ShapeFact,
     array,
     as_number,
@@ -20,12 +21,15 @@ from jaxaudit.analyses.shapes.facts import (
 )
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
 from jaxaudit.analyses.shapes.mapped import without_axis
-from jaxaudit.analyses.shapes.transfer.index import index_array, part_of
+from jaxaudit.analyses.shapes.transfer.index import index_array
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
+from jaxaudit.analyses.shapes.transfer.numbers import joined_tuples
 from jaxaudit.ir import Argument, Op, Value
 
 _MOST_ROWS = 32
 """Rows of an array that are told one by one where it is made a tuple."""
+_MOST_SIZES = 8
+"""Sizes that are read at once of a shape of unknown rank."""
 
 
 def _const(look: Look) -> ShapeFact:
@@ -60,24 +64,41 @@ def _item(look: Look) -> ShapeFact:
         return base if is_slice(index) else base.each if look.of(index).items is None else NOTHING
     if base.dims is not None and base.number is None:
         return index_array(base, index, look)
-    if base.symbol.endswith(".shape") and isinstance(index, Mapping):
-        return _part_of_shape(base, index)
+    if base.sizes is not None:
+        return _of_shape(base, base.sizes, index)
     if base.symbol and not isinstance(index, int | str | None):
         # Rules compare what an array is indexed by with its own shape, whatever its rank.
         look.of(index)
-        whole = outline_of(base)
-        return array(None, base.dtype, outline=None if whole is None else part_of(whole, index, look))
+        return array(None, base.dtype)
     return _of_object(base, index) if base.symbol and isinstance(index, int | str) else NOTHING
 
 
-def _part_of_shape(base: ShapeFact, index: Mapping[str, Argument]) -> ShapeFact:
-    """Return `x.shape[:2]` and `x.shape[-2:]` of an array whose rank is not known."""
+def _of_shape(base: ShapeFact, sizes: Outline, index: Argument) -> ShapeFact:
+    """Return `x.shape[-1]`, `x.shape[:2]` and `x.shape[:-1]` of an array whose rank is not known."""
+    if isinstance(index, int):
+        size = sizes.size(index)
+        return integer(variable(f"{base.symbol}[{index}]", "size", base.born) if size is None else size)
+    if not isinstance(index, Mapping) or index.get("step") not in (None, 1):
+        return NOTHING
     start, stop = index.get("start"), index.get("stop")
-    if start is None and isinstance(stop, int) and 0 < stop <= 8:
-        return sequence(tuple(_of_object(base, i) for i in range(stop)))
-    if stop is None and isinstance(start, int) and -8 <= start < 0:
-        return sequence(tuple(_of_object(base, i) for i in range(start, 0)))
+    if start is None and stop is None:
+        return base
+    if start in (None, 0) and isinstance(stop, int):
+        places = range(stop)
+        return _listed(sizes, 0, -stop) if stop < 0 else _sizes_at(base, sizes, places)
+    if stop is None and isinstance(start, int):
+        return _listed(sizes, start, 0) if start >= 0 else _sizes_at(base, sizes, range(start, 0))
     return NOTHING
+
+
+def _sizes_at(base: ShapeFact, sizes: Outline, places: range) -> ShapeFact:
+    return sequence(tuple(_of_shape(base, sizes, at) for at in places)) if len(places) <= _MOST_SIZES else NOTHING
+
+
+def _listed(sizes: Outline, front: int, back: int) -> ShapeFact:
+    """Return what is left of a shape without some of its first or last sizes."""
+    left = sizes.without_ends(front, back)
+    return NOTHING if left is None else ShapeFact(sizes=left)
 
 
 def _of_tuple(items: tuple[ShapeFact, ...], index: Argument) -> ShapeFact:
@@ -108,9 +129,18 @@ def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
         rows = without_axis(base, 0)
         rest = ShapeFact((base.dims[0] - constant(count - 1), *base.dims[1:]), base.dtype, base.weak)
         return [rest if i == star else rows for i in range(count)]
+    if base.sizes is not None:
+        return _unpacked_shape(base, base.sizes, count, star)
     if base.symbol and star is None:
         return [_of_object(base, i) for i in range(count)]
     return [NOTHING] * count
+
+
+def _unpacked_shape(base: ShapeFact, sizes: Outline, count: int, star: int | None) -> Sequence[ShapeFact]:
+    if star is None:
+        return [_of_shape(base, sizes, at) for at in range(count)]
+    after = [_of_shape(base, sizes, at) for at in range(star + 1 - count, 0)]
+    return [*(_of_shape(base, sizes, at) for at in range(star)), _listed(sizes, star, len(after)), *after]
 
 
 def _unpacked(items: tuple[ShapeFact, ...], count: int, star: int | None) -> Sequence[ShapeFact]:
@@ -160,8 +190,8 @@ def _container(look: Look) -> ShapeFact:
     if look.has("rows"):
         return _rows(look.fact("rows"))
     if look.has("x"):
-        x, y = look.fact("x").items, look.fact("y").items
-        return NOTHING if x is None or y is None else sequence(x + y)
+        x, y = look.fact("x"), look.fact("y")
+        return NOTHING if (joined := joined_tuples(x, y)) is None else joined
     if look.op.kind == "sequence" and len(operands) == 1:
         fact = look.read(operands[0])
         return fact if fact.each is not None else NOTHING
@@ -186,7 +216,8 @@ def _shape(look: Look) -> ShapeFact:
     if function == "shape":
         if dims is not None:
             return sequence(tuple(integer(dim) for dim in dims))
-        return ShapeFact(symbol=f"{base.symbol}.shape", born=base.born) if base.symbol else NOTHING
+        known = ShapeFact(symbol=f"{base.symbol}.shape", born=base.born, sizes=outline_of(base))
+        return known if base.symbol else NOTHING
     if function == "ndim":
         return NOTHING if dims is None else integer(constant(len(dims)))
     if function == "size":
@@ -215,8 +246,9 @@ def _length(base: ShapeFact) -> ShapeFact:
         return integer(base.dims[0])
     if base.symbol in DEVICES:
         return DEVICES[base.symbol]
-    if base.symbol and not base.symbol.endswith(".shape"):
-        return integer(variable(f"{base.symbol}.shape[0]", "size", base.born))
+    outline = outline_of(base)
+    if outline is not None and not base.symbol.endswith(".shape") and (size := outline.size(0)) is not None:
+        return integer(size)
     return integer(UNKNOWN if base.length is None else base.length)
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, sequence
-from jaxaudit.analyses.shapes.literals import array_like, shape_of
+from jaxaudit.analyses.shapes.literals import array_like, shaped
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer import distributions, keys, layers, windows
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -98,7 +98,7 @@ def _per_label(look: Look, scores: str, labels: str, axis: str) -> ShapeFact:
 
 def _specified(look: Look, shape: str, dtype: str) -> ShapeFact:
     """What has the shape and the dtype that are given."""
-    return array(shape_of(look.fact(shape)), look.dtype(dtype))
+    return shaped(look.fact(shape), look.dtype(dtype))
 
 
 _FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {

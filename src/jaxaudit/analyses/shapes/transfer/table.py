@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array
 from jaxaudit.analyses.shapes.transfer import (
+    any_rank,
     create,
     dot,
     index,
@@ -50,6 +51,7 @@ def _on_host(op: Op, look: Look) -> Sequence[ShapeFact | None]:
 
 _HERE = {**_USUAL, "array.numpy": _on_host}
 _PLACED = {name: meshes.placed(transfer) if name in meshes.OPS else transfer for name, transfer in _HERE.items()}
+_RARER = {name: rarer.with_rarer(transfer) if name in rarer.OPS else transfer for name, transfer in _PLACED.items()}
 TABLE: Mapping[str, Transfer] = {
-    name: rarer.with_rarer(transfer) if name in rarer.OPS else transfer for name, transfer in _PLACED.items()
+    name: any_rank.for_any_rank(transfer) if name in any_rank.OPS else transfer for name, transfer in _RARER.items()
 }

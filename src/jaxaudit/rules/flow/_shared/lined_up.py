@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from jaxaudit.analyses.dims import ONE, same
+from jaxaudit.analyses.dims import ONE, Dim, same
 from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.facts import Dims, common_outline
+from jaxaudit.analyses.shapes.outlines import for_few_and_many
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, named, proved, unknown
 
@@ -49,6 +50,9 @@ def lined_up(program: Program, shapes: Shapes, judged: Collection[Op]) -> Iterat
 def _judge(op: Op, sides: Sequence[Side]) -> Obligation:
     if common_outline(fact for _, fact in sides) is not None:
         return proved(op.span, "its operands have one and the same shape")
+    if tries := for_few_and_many([fact for _, fact in sides]):
+        if all(_are_side_by_side(shapes) for shapes in tries):
+            return proved(op.span, "the axes of its operands are lined up one by one, however many there are")
     for value, fact in sides:
         if fact.dims is None:
             return unknown(op.span, f"how many axes {named(value)} has is not known")
@@ -58,6 +62,18 @@ def _judge(op: Op, sides: Sequence[Side]) -> Obligation:
     reasons = [_lands(low, met[-1]) for low in met[:-1]]
     doubt = next((why for holds, why in reasons if not holds), None)
     return proved(op.span, reasons[0][1]) if doubt is None else unknown(op.span, doubt)
+
+
+def _are_side_by_side(shapes: Sequence[Dims]) -> bool:
+    """Whether arrays have as many axes, each of them one size or 1."""
+    met = [dims for dims in shapes if dims]
+    columns = zip(*met, strict=False)
+    return len({len(dims) for dims in met}) == 1 and all(_go_together(column) for column in columns)
+
+
+def _go_together(sizes: Sequence[Dim]) -> bool:
+    wide = [size for size in sizes if size != ONE]
+    return all(same(wide[0], size) for size in wide[1:])
 
 
 def _lands(low: Dims, high: Dims) -> tuple[bool, str]:
