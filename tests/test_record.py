@@ -87,3 +87,19 @@ def test_start_up_compiles_few_dataclasses():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 40
+
+
+def test_two_that_are_equal_by_a_comparison_of_their_own_do_not_differ():
+    @records.entity
+    class Named:
+        name: str
+        place: int = 0
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Named) and self.name == other.name
+
+        def __hash__(self) -> int:
+            return hash(self.name)
+
+    assert (Named("x", 1) != Named("x", 2)) is False
+    assert Named("x") != Named("y")

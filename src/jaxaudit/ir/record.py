@@ -68,6 +68,9 @@ def _made(cls: type[Made], **options: Any) -> type[Made]:
     names = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
     names |= {name: _default(value) for name, value in names.items() if isinstance(value, Field)}
     names["__dataclass_fields__"] = _Fields(cls)
+    if "__eq__" in names:
+        # Structs have a `!=` of their own, which knows nothing of an `==` that a class defines.
+        names.setdefault("__ne__", object.__ne__)
     make: Any = type(msgspec.Struct)
     return make(cls.__name__, (msgspec.Struct,), names, **options)
 
