@@ -21,6 +21,7 @@ from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import ordered, provide
 from jaxaudit.analyses.threads.places import with_constants
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.config import Config, UsageError, nearest
 from jaxaudit.discover import (
     Loader,
@@ -198,7 +199,7 @@ def _inferred(facts: Facts | None) -> Facts | None:
 
 def _shown(seen: Seen | None, *, sections: bool) -> set[type]:
     """Name the domains that the sections show of source; what was traced is shown instead of it."""
-    return {Axes, Shapes} | (set() if seen else {Ranges}) if sections else set()
+    return {Axes, Shapes, Versions} | (set() if seen else {Ranges}) if sections else set()
 
 
 def _obligations(

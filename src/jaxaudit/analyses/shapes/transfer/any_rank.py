@@ -57,7 +57,8 @@ def _found(transfer: Transfer, op: Op, look: Look) -> Sequence[ShapeFact] | None
     many = max(least, fixed) + MANY
     wide, made = _try(transfer, op, look, whole, many, many // 2)
     if wide.fit is Fit.CLASHES and _may_clash(op, look):
-        tries = (_try(transfer, op, look, whole, rank, rank // 2)[0] for rank in range(least, many))
+        last = max(one.last for one in spoken_of)
+        tries = (_try(transfer, op, look, whole, rank, rank - last)[0] for rank in range(least, many))
         if all(one.fit is Fit.CLASHES for one in tries):
             look.fit, look.clash = Fit.CLASHES, " and ".join(_written(op, look))
     forms = None if wide.fit is Fit.CLASHES else [form_of(fact, whole, many) for fact in made]
