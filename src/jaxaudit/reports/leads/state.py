@@ -19,7 +19,9 @@ _HOW = {Way.READ: "read", Way.CARRIED: "carried on", Way.RETURNED: "returned"}
 
 def old_version_read(look: Look) -> Iterator[Fact]:
     """List the lines where values are still read once their successors exist, and those are not."""
-    flow, versions = look.facts.flow, look.facts.get(Versions)
+    flow, versions = look.facts.flow, look.facts.find(Versions)
+    if versions is None:
+        return
     found: dict[tuple[Span, int, Way], dict[str, None]] = defaultdict(dict)
     for value, version in versions.all():
         made, read = versions.maker(value), {op.span.line for op in flow.readers.get(value, ())}
