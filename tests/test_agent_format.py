@@ -12,7 +12,7 @@ from jaxaudit.config import Config
 from jaxaudit.reports.agent_text import Block, numbers, written
 from jaxaudit.reports.change import BoundaryChange, Broken, Change, ChangedFile, Reason
 from jaxaudit.reports.formats.agent import render_agent
-from jaxaudit.reports.model import Finding, Lead, Target, Unknown
+from jaxaudit.reports.model import Axis, Finding, FlowStep, FlowValue, Lead, Target, Unknown
 from jaxaudit.session import audit_paths, audit_text
 from jaxaudit.spans import SourceText
 
@@ -60,7 +60,7 @@ def test_a_file_is_told_in_order() -> None:
         "  14 vmap(lambda): mapped over axis 0 key; collected along axis 1 start f32[3,8]",
         "  16 scan(step): carried carry f32[3,8]; scanned over axis 0 x f32[5,3,8]; stacked along axis 0 path f32[5,3,8]",
         "",
-        "SHAPES (inferred; named values by function)",
+        "SHAPES (named values by function)",
         "  rollout: carry, start, x f32[3,NUM_ENVS]; path, pushes f32[LENGTH,3,NUM_ENVS]",
         "",
         "AXES (where each is used up or mapped)",
@@ -68,6 +68,18 @@ def test_a_file_is_told_in_order() -> None:
         "  LENGTH=5: reduced on 17; scanned on 16",
     ]
     assert unknown.startswith("NOT KNOWN (nothing is claimed here)\n  ")
+
+
+def test_an_axis_that_nobody_named_is_told_by_its_size() -> None:
+    value = FlowValue("x", "f32[4,3,2]", axes=("a", "b", "c"))
+    step = FlowStep("f", "f", 0, PATH, 1, "array.map", "sin", makes=(value,))
+    axes = (
+        Axis("a", "batch", 4, "f", "", "declared"),
+        Axis("b", "", 3, "f", ""),
+        Axis("c", "vmap(g)", 2, "f", "", "vmap"),
+    )
+    report = replace(sample(), targets=(Target(PATH, "source"),), data_flow=(step,), axes=axes)
+    assert "SHAPES (named values by function)\n  f: x f32[batch,3,2]\n" in render_agent(report, sources)
 
 
 def finding(number: int) -> Finding:

@@ -22,7 +22,7 @@ def file_blocks(report: Report) -> Iterator[Block]:
     leads = [f"  {one.line}: {one.text}" for one in report.leads]
     yield Block("WORTH A SECOND LOOK (facts, no verdicts)", leads, 1000)
     yield Block("BOUNDARIES", [line for line in dict.fromkeys(map(boundary_line, report.boundaries)) if line], 600)
-    yield Block("SHAPES (inferred; named values by function)", list(_shapes(report)), 900)
+    yield Block("SHAPES (named values by function)", list(_shapes(report)), 900)
     yield Block("AXES (where each is used up or mapped)", list(_axes(report)), 300)
     yield Block("NOT KNOWN (nothing is claimed here)", list(_unknown(report)), 700, may_grow=False)
 
@@ -78,7 +78,7 @@ def _is_telling(kind: str) -> bool:
 
 def _shapes(report: Report) -> Iterator[str]:
     """Return for each function the values that have a name and a known shape, those of one type together."""
-    names = {axis.id: axis.name or axis.id for axis in report.axes}
+    names = {axis.id: axis.name for axis in report.axes if axis.named_by not in ("vmap", "scan")}
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for step in report.data_flow:
         for value in (*step.enters, *step.makes):
