@@ -10,10 +10,14 @@ NEWEST := $(shell for one in python3.13 $${PYENV_ROOT:-$$HOME/.pyenv}/versions/3
 	$$one -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && echo $$one && break; done)
 NEWEST_STAMP := .venv-newest/.set-up
 
-.PHONY: demo test test-newest lint format clean
+.PHONY: demo tour test test-newest lint format clean
 
 demo: $(STAMP)
 	$(BIN)/jaxaudit check examples --exit-zero
+
+# What `jaxaudit diff` says of thirty edits that break something and of refactorings that do not.
+tour: $(STAMP)
+	$(BIN)/python -m benchmarks.tour
 
 test: lint $(WEB)
 	$(BIN)/python -m pytest -q -n auto

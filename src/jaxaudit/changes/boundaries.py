@@ -28,8 +28,9 @@ def boundary_changes(before: Report, after: Report, sides: Alignment, matching: 
         *(one for pair in _pairs(before.boundaries, after.boundaries, sides) for one in _crossings(*pair, sides)),
         *_keys(matching, sides),
     ]
-    # A body that is reached in several ways tells the same in each of them.
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.path, one.line, one.kind)))
+    # A body that is reached in several ways tells the same in each of them, and a type is the same on its way.
+    once = {(one.kind, one.before, one.now, "" if one.kind == "type" else one.text): one for one in reversed(found)}
+    return tuple(sorted(once.values(), key=lambda one: (one.path, one.line, one.kind)))
 
 
 def _pairs(before: Sequence[Kind], after: Sequence[Kind], sides: Alignment) -> Iterator[tuple[Kind, Kind]]:
@@ -156,13 +157,14 @@ def _keys(matching: Matching, sides: Alignment) -> Iterator[BoundaryChange]:
     uses: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], int] = {}
     for one in matching.come:
-        if one.rule == _KEY_USES:
-            place = (one.path, sides.after.place(one.path, one.line, one.column).function)
-            uses[place] += 1
-            first.setdefault(place, one.line)
+        at = sides.after.place(one.path, one.line, one.column)
+        if one.rule == _KEY_USES and not at.hands_on:
+            uses[one.path, at.function] += 1
+            first.setdefault((one.path, at.function), one.line)
     for one in matching.gone:
-        if one.rule == _KEY_USES:
-            uses[sides.path(one.path), sides.before.place(one.path, one.line, one.column).function] -= 1
+        at = sides.before.place(one.path, one.line, one.column)
+        if one.rule == _KEY_USES and not at.hands_on:
+            uses[sides.path(one.path), at.function] -= 1
     for (path, function), more in uses.items():
         known = {name for _, _, name in sides.before.forms(path).outline}
         if more > 0 and function in known:

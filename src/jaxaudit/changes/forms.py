@@ -28,6 +28,11 @@ class Place:
     """The form of the outermost expression that starts there; that of the statement where none does."""
 
     @property
+    def hands_on(self) -> bool:
+        """Whether a function of the project is called there, which has its own account of what it is given."""
+        return self.expression.startswith("Call(%")
+
+    @property
     def whole(self) -> tuple[str, str]:
         """What stands there, in whatever function."""
         return self.statement, self.expression

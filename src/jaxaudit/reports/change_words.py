@@ -44,13 +44,12 @@ def conclusion(report: Report, change: Change) -> str:
     brought = [one for one in (*report.issues, *report.warnings) if one.id in change.new]
     issues = sum(one.severity != "warning" for one in brought)
     warnings = len(brought) - issues
+    until = "until that is repaired" if report.issues else "any more"
     said = [
         counted(violated, "constraint broken", "constraints broken") if violated else "",
         counted(issues, "new issue", "new issues") if issues else "",
         counted(warnings, "new warning", "new warnings") if warnings else "",
-        counted(undecided, "constraint cannot be shown to hold", "constraints cannot be shown to hold") + " any more"
-        if undecided
-        else "",
+        f"{counted(undecided, 'constraint', 'constraints')} cannot be shown to hold {until}" if undecided else "",
         f"{len(change.fixed):,} fixed" if change.fixed else "",
     ]
     told = ", ".join(filter(None, said)) or "Nothing is broken"
@@ -93,6 +92,6 @@ def new_findings(report: Report, change: Change) -> list[Finding]:
     return [one for one in (*report.issues, *report.warnings) if one.id in change.new]
 
 
-def still_undecided(change: Change) -> list[Broken]:
-    """Return what was proved and cannot be decided now."""
-    return [one for one in change.broken if one.verdict == "unknown"]
+def still_undecided(report: Report, change: Change, *, verbose: bool = False) -> list[Broken]:
+    """Return what was proved and cannot be decided now, unless issues explain it: behind a break little is known."""
+    return [one for one in change.broken if one.verdict == "unknown" and (verbose or not report.issues)]

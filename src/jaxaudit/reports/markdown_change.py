@@ -25,7 +25,7 @@ def change_lines(report: Report, change: Change, full: Full) -> Iterator[str]:
     new = [list(full(finding, "")) for finding in words.new_findings(report, change)]
     yield from _section("Constraints Broken", broken, _FINDINGS_ROOM, "constraints are")
     yield from _section("New Findings", new, _FINDINGS_ROOM, "findings are")
-    lost = [(words.place(one), one.rule, words.undecided(one)) for one in words.still_undecided(change)]
+    lost = [(words.place(one), one.rule, words.undecided(one)) for one in words.still_undecided(report, change)]
     yield from _rows("No Longer Shown To Hold", lost)
     yield from _rows(
         "Changed At Boundaries", [(f"{one.path}:{one.line}", one.kind, one.text) for one in change.boundaries]

@@ -18,7 +18,7 @@ Full = Callable[[Finding, str], Iterator[Text]]
 _MOST_ROWS = 20
 
 
-def change_sections(report: Report, change: Change, full: Full, look: Look) -> Iterator[Text]:
+def change_sections(report: Report, change: Change, full: Full, look: Look, *, verbose: bool = False) -> Iterator[Text]:
     """Return all that a change did, and one line that sums it up."""
     yield Text(clean(words.headline(change)))
     if told := words.dispatch(change):
@@ -33,10 +33,9 @@ def change_sections(report: Report, change: Change, full: Full, look: Look) -> I
         yield heading("New Findings", look)
         for finding in new:
             yield from (*full(finding, ""), Text())
+    lost = words.still_undecided(report, change, verbose=verbose)
     yield from _rows(
-        "No Longer Shown To Hold",
-        [(words.place(one), one.rule, words.undecided(one)) for one in words.still_undecided(change)],
-        look,
+        "No Longer Shown To Hold", [(words.place(one), one.rule, words.undecided(one)) for one in lost], look
     )
     boundaries = [(f"{one.path}:{one.line}", one.kind, one.text) for one in change.boundaries]
     yield from _rows("Changed At Boundaries", boundaries, look)

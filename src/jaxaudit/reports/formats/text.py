@@ -10,7 +10,6 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from jaxaudit.reports.change import Change
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Finding, Report, WhyStep
 from jaxaudit.reports.registry import Detail, Format
@@ -46,7 +45,10 @@ def print_report(
     else:
         lines = short(report, sources, look)
     if report.change is not None and not quiet:
-        lines = (*_change(report, report.change, sources, look), *(lines if verbose else ()))
+        told = change_sections(
+            report, report.change, lambda one, was: finding_lines(one, sources, look, was), look, verbose=verbose
+        )
+        lines = (*told, *(lines if verbose else ()))
     parts = (part for line in lines for part in fitted(line, look.width, console))
     if console.color_system is None and not console.record:
         # Only the plain text would be left of it, and rich takes its time to find that out.
@@ -90,10 +92,6 @@ def short(report: Report, sources: Sources, look: Look) -> Iterator[Text]:
         yield from _findings(report.warnings, sources, look)
     yield summary_line(report)
     yield from wrapped(coverage_line(report), "", look)
-
-
-def _change(report: Report, change: Change, sources: Sources, look: Look) -> Iterator[Text]:
-    yield from change_sections(report, change, lambda one, was: finding_lines(one, sources, look, was), look)
 
 
 def one_line(finding: Finding) -> Text:

@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import EXTREMES_OF_TWO, SUMS_OF_TWO
+from jaxaudit.ir.interfaces import given_as
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
 _TAKING_AN_AXIS = ("array.normalise", "array.reduce", "array.order", "array.scan")
@@ -130,7 +131,10 @@ def is_same(first: Value, second: Value, flow: Flow) -> bool | None:
         if pair[0] is pair[1] or pair in seen:
             continue
         seen.add(pair)
-        one, other = (flow.maker(value) for value in pair)
+        outside = tuple(_handed_in(value, flow) for value in pair)
+        # What a function is given by one call may differ; that it is the same there says nothing about others.
+        open_ended |= outside != pair
+        one, other = (flow.maker(value) for value in outside)
         if one is None or other is None or not (_computes(one) and _computes(other)):
             open_ended = True
             continue
@@ -138,6 +142,16 @@ def is_same(first: Value, second: Value, flow: Flow) -> bool | None:
             return False
         pending += zip(one.operands, other.operands, strict=True)
     return None if open_ended else True
+
+
+def _handed_in(value: Value, flow: Flow) -> Value:
+    """Return what a call hands in as a parameter; any other value is itself."""
+    while (entry := flow.entered(value)) is not None and entry[0].name == "py.call":
+        given = next(given_as(*entry, value), None)
+        if given is None:
+            break
+        value = given
+    return value
 
 
 def _computes(op: Op) -> bool:
