@@ -18,7 +18,7 @@ def change_blocks(report: Report, change: Change) -> Iterator[Block]:
     yield Block("CONSTRAINTS BROKEN (they held before)", list(_broken(report, change)), 1700)
     new = [line for one in words.new_findings(report, change) for line in finding_lines(one, path=True)]
     yield Block("NEW FINDINGS", new, 1200)
-    lost = [f"  {words.place(one)} {one.rule}: {words.undecided(one)}" for one in words.still_undecided(change)]
+    lost = [f"  {words.place(one)} {one.rule}: {words.undecided(one)}" for one in words.still_undecided(report, change)]
     yield Block("NO LONGER SHOWN TO HOLD", lost, 700)
     edges = [f"  {one.path}:{one.line} {one.kind}: {one.text}" for one in change.boundaries]
     yield Block("CHANGED AT BOUNDARIES (does every caller know?)", edges, 700)
