@@ -49,7 +49,9 @@ class CompiledCall:
 
     def runs_the_same(self, other: CompiledCall) -> bool:
         """Whether two calls run one compiled function."""
-        mine, theirs = ((one.op.wrapper_id, one.function, one.op.regions[0].span) for one in (self, other))
+        mine, theirs = (
+            (one.op.wrapper_id, one.op.wrapped, one.function, one.op.regions[0].span) for one in (self, other)
+        )
         return mine == theirs
 
 

@@ -146,6 +146,43 @@ PROGRAMS = {
                 decay()
             return w
         """,
+    "functions that every turn makes, one of several": """
+        class Wrap:
+            def __init__(self, env, size):
+                self.env = env
+                self.size = size
+
+            def reset(self, x):
+                return self.env * self.size * x
+
+        def make_one(env):
+            env = Wrap(env, 2)
+            env = Wrap(env.env, 3)
+
+            def train(x):
+                return env.reset(x)
+
+            return train
+
+        def make_two(env):
+            env = Wrap(env, 2)
+            env = Wrap(env.env, 5)
+
+            def train(x):
+                return env.reset(x) + 1
+
+            return train
+
+        def main(one, env, x):
+            make = make_one if one else make_two
+            train = make(env)
+            return jax.jit(train)(x)  #! retrace-every-call
+
+        def run(ones, env, x):
+            for one in ones:
+                x = main(one, env, x)
+            return x
+        """,
 }
 
 

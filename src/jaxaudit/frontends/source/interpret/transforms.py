@@ -134,6 +134,8 @@ def _made(function: Abstract) -> int:
             return made
         case Transformed(function=inner):
             return _made(inner)
+        case Leaf(options=options) if options:
+            return min(map(_made, options))
         case _:
             return 0
 
