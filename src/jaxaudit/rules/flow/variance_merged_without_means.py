@@ -76,6 +76,15 @@ class VarianceMergedWithoutMeans(Rule):
             """,
             "the squares of other quantities",
         ),
+        Example(
+            """
+            def layer_norm(x, scale, bias, epsilon):
+                x = x - jnp.mean(x, axis=-1, keepdims=True)
+                x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + epsilon)
+                return x * scale + bias
+            """,
+            "data that are normalised",
+        ),
     )
     invalid = (
         Example(_MERGE.format(spread="batch.var(axis=0)", shift="", early="", mark="  #!"), "without their distance"),
@@ -177,11 +186,11 @@ class _Reader:
         given = op.value("a") if op is not None and op.function in AVERAGES else None
         return given is not None and self.sums.source(given) is data
 
-    def is_made_of(self, part: Product, values: list[Value]) -> bool:
-        """Whether a part of a sum is computed from some values, in the same turn of a loop."""
+    def is_made_of(self, part: Product, values: list[Value], but: Sequence[Value] = ()) -> bool:
+        """Whether a part of a sum is computed from some values, in the same turn of a loop, not by way of others."""
 
         def step(value: Value) -> list[Value]:
-            op = self.flow.maker(value)
+            op = None if value in but else self.flow.maker(value)
             return [self.sums.source(one) for one in (() if op is None else op.operands)]
 
         return any(one in values for one in walk(part.factors, step))
@@ -211,7 +220,7 @@ def _judge(op: Op, moment: _Moment, own: Product, reader: _Reader) -> Iterator[O
             yield _counted_twice(moment, op)
     elif shifts:
         yield proved(op.span, "the distance of the means is added to the squares")
-    elif (merged := _merged(op, own, means, reader)) is not None:
+    elif (merged := _merged(op, own, moment, reader)) is not None:
         yield _left_out(op, moment, merged)
 
 
@@ -222,17 +231,21 @@ def _is_distance(value: Value, moment: _Moment, reader: _Reader) -> bool:
     return moment.centre in sides and any(reader.is_mean(one, moment.data) for one in sides)
 
 
-def _merged(op: Op, own: Product, means: list[Value], reader: _Reader) -> Op | None:
+def _merged(op: Op, own: Product, moment: _Moment, reader: _Reader) -> Op | None:
     """Return where the mean of the data is merged with another one, by weights that are computed, beside a sum.
 
-    The other one is the mean of the sample whose spread is added: the mean square of another quantity is no sample.
+    The other one is the mean of the sample whose spread is added: the mean square of another quantity is no sample. A
+    merged mean holds nothing of the data but their mean, as data do that are normalised.
     """
+    means = reader.means(moment.data)
     added = [one for one in reader.parts(op) if one.factors != own.factors and one.factors]
     for one in reader.flow.places.region_of[op].ops:
         if one is op or not is_whole_sum(reader.flow, one):
             continue
         parts = reader.sums.products(one.result)
         of_data = [part for part in parts if reader.is_made_of(part, means)]
+        if any(reader.is_made_of(part, [moment.data], but=means) for part in parts):
+            continue
         weighed = any(value not in means for part in of_data for value in part.factors)
         apart = [part for part in parts if part.coefficient == 1.0 and part not in of_data]
         others = bool(apart) and all(reader.has_part_for(apart, spread) for spread in added)
