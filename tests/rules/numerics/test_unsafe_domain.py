@@ -105,6 +105,27 @@ PROGRAMS = {
         def o8(x): n = (x > 0).sum(); return jax.lax.cond(n > 0, lambda: x.sum() / n, lambda: 0.0)
         def o9(x): best = x == x.max(); return best / best.sum(), jnp.log(jnp.diag(jnp.tril(x))).sum()
         """,
+    "identities of one row": """
+        def inverse(blocks):
+            if blocks.shape[-1] == 1:
+                return 1.0 / blocks
+            return jnp.linalg.inv(blocks)
+
+        def damped(v, rate):
+            size = v.shape[-1]
+            return inverse(jnp.square(v) + jnp.maximum(rate, 1e-10) * jnp.eye(size))
+
+        def known(x):
+            return x / jnp.eye(1), x / jnp.eye(3)  #! unsafe-domain
+        """,
+    "data that are prepared once": """
+        def prepared(x):
+            return (x - x.mean(axis=0)) / x.std(axis=0)
+
+        @jax.jit
+        def step(x):
+            return (x - x.mean(axis=0)) / x.std(axis=0)  #? unsafe-domain
+        """,
 }
 
 

@@ -43,7 +43,8 @@ class BareSqueeze(Rule):
         values = jnp.squeeze(critic(obs), axis=-1)
 
     ## When it cannot tell
-    When nothing is known of the array's shape.
+    When nothing is known of the array's shape, or only that a size may be any number: that is a warning for the output
+    of a layer and for what is taken apart row by row, and open for all else.
     """
 
     summary = "`squeeze()` without an axis also drops a batch axis that happens to have size 1."
@@ -90,11 +91,6 @@ class BareSqueeze(Rule):
 
     mean = Policy().apply({}, jnp.ones((8, 4)))
     y = log_prob(mean, mean + 0.1)
-
-    ## the batch may hold one example
-    def f(x):
-        batch, features = x.shape
-        return (x @ jnp.ones((features, 1))).squeeze()  #?
 
     ## mapped row by row
     def sample(state, values):
@@ -197,7 +193,9 @@ def _judge(op: Op, context: Context | None, what: str) -> Obligation:
         return _broken(op, fact.dims, lone)
     if all(dim.constant is not None or differ(dim, ONE) for dim in fact.dims):
         return proved(op.span, f"the shape is {shape_text(fact.dims)} here, so it is clear which axes go")
-    return _fragile(op, shape_text(fact.dims), last=fact.dims[-1] == ONE)
+    if what:
+        return _fragile(op, shape_text(fact.dims), last=fact.dims[-1] == ONE)
+    return unknown(op.span, f"whether a size of {shape_text(fact.dims)} may be 1 is not known")
 
 
 def _broken(op: Op, dims: tuple[Dim, ...], lone: Dim) -> Obligation:

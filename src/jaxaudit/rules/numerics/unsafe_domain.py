@@ -41,7 +41,8 @@ class UnsafeDomain(Rule):
 
     ## When it cannot tell
     Of numbers that come from outside nothing is known: dividing by an argument is no obligation. A result that a
-    `where`, an exponential or a maximum takes care of afterwards is left alone.
+    `where`, an exponential or a maximum takes care of afterwards is left alone. Whether data that no transformed code
+    divides by their spread are all alike is open.
     """
 
     summary = "A logarithm, root, division or power is given numbers for which it has no finite value."
@@ -91,6 +92,7 @@ class UnsafeDomain(Rule):
         return (x * mask).sum() / mask.sum() + noise.sum()  #?
 
     ## a batch of one, or of equals
+    @jax.jit
     def standardised(x):
         return jnp.minimum((x - x.mean()) / x.std(), 1.0)  #?
     """
@@ -142,6 +144,9 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     zero = known.zero
     assert zero is not None
     standardises = _standardises(use, flow)
+    if standardises and not _is_transformed(use.op, flow):
+        yield unknown(use.op.span, f"whether the data are prepared once, or {zero.reason}, is not known")
+        return
     known_trouble = standardises or (zero.noted and (use.domain is LOG or known.counts))
     guarded = use.domain.safe(ranges.within(flow.holder(use.op), use.op, use.argument))
     if not (zero.ordinary or known_trouble) or guarded or _for_some_ranks(use, flow):
@@ -177,6 +182,14 @@ def _standardises(use: Use, flow: Flow) -> bool:
     mean = None if centre is None else flow.maker(centre)
     averaged = mean is not None and mean.function in AVERAGES and mean.operands[:1] == spread.operands[:1] == (array,)
     return averaged and use.argument is not use.op.operands[0]
+
+
+def _is_transformed(op: Op, flow: Flow) -> bool:
+    """Whether JAX transforms the code around an op, which then meets one batch after the other."""
+    return any(
+        holder is not None and not holder.name.startswith("py.")
+        for _, holder in flow.places.up(flow.places.region_of[op])
+    )
 
 
 def _is_direct(use: Use, ranges: Ranges, flow: Flow) -> bool:

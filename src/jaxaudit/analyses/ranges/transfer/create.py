@@ -60,8 +60,12 @@ def _counting(look: Look) -> Range:
 
 def _diagonal(look: Look) -> Range:
     """Return ones on the main diagonal, of which there is one at least, or on another one, which may lie outside."""
-    main = look.raw("k") in (None, 0)
-    return TRUTH._replace(zero=_DIAGONAL, peak=_BOTH if main else None)
+    main, size = look.raw("k") in (None, 0), look.raw("N", "n")
+    if main and size == 1 and look.raw("M") in (None, 1):
+        return Range(1.0, 1.0, integer=True)
+    # Of a size that is not known it may be the one on the diagonal that is asked about.
+    zero = _DIAGONAL if isinstance(size, int) or not main else _DIAGONAL._replace(ordinary=False)
+    return TRUTH._replace(zero=zero, peak=_BOTH if main else None)
 
 
 def _each(names: str, function: Known) -> dict[str, Known]:
