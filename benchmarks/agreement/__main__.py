@@ -1,6 +1,6 @@
 """Runs programs, reads them as source, and lists where what source says is not so.
 
-    python -m benchmarks.agreement PATH... [--packages flax,optax] [--generated 100] [--numbers] [--cache FOLDER]
+    python -m benchmarks.agreement PATH... [--packages flax,optax] [--generated 100 [--first 1000]] [--numbers] [--cache FOLDER]
     python -m benchmarks.agreement PATH... --traces
 
 Every Python file of the paths is a script. What its expressions give is compared with what source says of them; with
@@ -85,7 +85,8 @@ def main() -> int:
     """Compare all programs and print what was found."""
     options = _options()
     files = [file for path in options.paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
-    files += generate.generated(range(options.generated), options.cache / "generated")
+    seeds = range(options.first, options.first + options.generated)
+    files += generate.generated(seeds, options.cache / "generated")
     files = [file.resolve() for file in files]
     if options.traces:
         return _traces(files)
@@ -112,6 +113,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--packages", default="", help="packages that are watched and read too")
     parser.add_argument("--generated", type=int, default=0, help="how many programs to make at random")
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first of them")
     parser.add_argument("--numbers", action="store_true", help="compute, and compare ranges and keys as well")
     parser.add_argument("--cache", type=Path, default=CACHE, help="where runs are kept")
     parser.add_argument("--reasons", type=int, default=20, help="how many reasons of unknown shapes to list")

@@ -89,3 +89,8 @@ class Mode(enum.IntEnum):
 
 
 mode = Mode.FIRST
+
+# an entry that is set later is not what the comprehension gave the others
+entries = {name: jnp.ones((2, 2)) for name in reversed("qkv")}
+entries["embed"] = jnp.ones((5, 2))
+embedded = jax.jit(lambda given: given["embed"])(entries)

@@ -20,7 +20,7 @@ from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
-from jaxaudit.frontends.source.values.heap import DictBox, ListBox
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import (
     Abstract,
     Const,
@@ -131,7 +131,7 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
 
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
-    """Return a dict; its entries are known one by one where its keys are, and else nothing of it."""
+    """Return a dict; its entries are known one by one where its keys are, and else as one value."""
     note_turns(it, node)
     iterable = it.evaluate(node.generators[0].iter)
     known = _entries(it, node, _turns(it, node, iterable))
@@ -141,7 +141,8 @@ def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
     plain = len(results) == 2 and all(isinstance(one, Leaf) for one in pair)
     columns = dict(zip(("keys", "values"), results, strict=True)) if plain else {}
     operands = None if plain else tuple(results)
-    return Leaf(it.emit("py.container", it.span(node), columns, {"kind": "dict"}, operands=operands).result)
+    made = it.emit("py.container", it.span(node), columns, {"kind": "dict"}, operands=operands).result
+    return it.heap.new(OpaqueBox(made, "dict"))
 
 
 def _turns(
