@@ -493,10 +493,7 @@ def _boolean_type(dtype: Argument) -> bool:
 
 def _slides(index: Argument, read: Read[Trace]) -> bool:
     """Whether a slice's size differs from turn to turn; a window whose two ends move keeps its size."""
-    for part in index_parts(index):
-        if isinstance(part, Mapping):
-            ends = [fact_of(part.get(end), read) for end in ("start", "stop")]
-            # An end of which nothing is known may move along with the other.
-            if ends[0].turn != ends[1].turn and all(end.kind is Kind.STATIC for end in ends):
-                return True
-    return False
+    parts = (part for part in index_parts(index) if isinstance(part, Mapping))
+    ends = ([fact_of(part.get(end), read) for end in ("start", "stop")] for part in parts)
+    # An end of which nothing is known may move along with the other.
+    return any(one.turn != other.turn and one.kind is other.kind is Kind.STATIC for one, other in ends)
