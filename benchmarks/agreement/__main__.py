@@ -1,6 +1,7 @@
 """Runs programs, reads them as source, and lists where what source says is not so.
 
-    python -m benchmarks.agreement PATH... [--packages flax,optax] [--generated 100 [--first 1000]] [--numbers] [--cache FOLDER]
+    python -m benchmarks.agreement PATH... [--packages flax,optax] [--numbers] [--cache FOLDER]
+    python -m benchmarks.agreement --generated 100 [--first 1000]
     python -m benchmarks.agreement PATH... --traces
 
 Every Python file of the paths is a script. What its expressions give is compared with what source says of them; with
