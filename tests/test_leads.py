@@ -34,6 +34,13 @@ SHOWN = {
         "def f(x, v):\n    y = x.at[0].set(v)\n    z = jnp.sin(x)\n    return y, z\n",
         [(3, "`x`: read here as before line 6, which made the successor")],
     ),
+    "older-name-read": (
+        (
+            "def f(env, state):\n    new_state = env.step(state)\n    reward = env.reward(state)\n    done = state.t > 9\n"
+            "    return new_state, reward, done\n"
+        ),
+        [(3, "`state` is read here and on 8, after line 6 bound `new_state`")],
+    ),
     "gradient-elsewhere": (
         "def step(p, q, g):\n    grads = jax.grad(lambda a, b: jnp.sum(a * b))(p, q)\n    return q - 0.1 * grads\n",
         [(3, "a gradient taken at `p` (line 6) is applied to `q` here")],
@@ -97,6 +104,7 @@ SILENT = {
     "bound-again": "def f(make):\n    env = make(1)\n    env = env.wrap()\n    return env\n",
     "unread-parameter": "class Net:\n    def size(self, x):\n        return x.size\n\ndef f(x, _y):\n    return x\n",
     "old-version-read": "def f(x, v):\n    y = x.at[0].set(v)\n    return x - y\n",
+    "older-name-read": "def f(env, x):\n    new_x = env.step(x)\n    delta = new_x - x\n    x = new_x\n    return x, delta\n",
     "gradient-elsewhere": "def step(p):\n    return p - 0.1 * jax.grad(lambda a: jnp.sum(a * a))(p)\n",
     "axes-grow": "def f():\n    a = jnp.ones((5,))\n    b = jnp.ones((7, 1))\n    c = a.reshape(1, 5)\n    return a - b[:, 0][:, None], c - b\n",
     "condition-decided": "def f(x):\n    if x.ndim == 2:\n        x = x[None]\n    return jnp.where(x < 0, 0.0, x)\n",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxaudit.reports.leads.arrays import axes_grow, buffer_unwritten, condition_decided
 from jaxaudit.reports.leads.base import Collect, Look
-from jaxaudit.reports.leads.names import bound_again, unread_parameter, unread_value
+from jaxaudit.reports.leads.names import bound_again, older_name_read, unread_parameter, unread_value
 from jaxaudit.reports.leads.state import carry_left_alone, gradient_elsewhere, old_version_read
 from jaxaudit.reports.leads.written import branch_differs, call_differs, copy_unlike, option_differs
 from jaxaudit.reports.model import Finding, Lead
@@ -15,6 +15,7 @@ KINDS: tuple[Collect, ...] = (
     unread_value,
     bound_again,
     unread_parameter,
+    older_name_read,
     old_version_read,
     gradient_elsewhere,
     carry_left_alone,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
 from jaxaudit.analyses.queries import whole_of
 from jaxaudit.ir import Op
 from jaxaudit.ir.reads import Dead
-from jaxaudit.reports.leads.base import Fact, Look
-from jaxaudit.rules.intent.names import is_unwanted
+from jaxaudit.reports.leads.base import Fact, Look, listed
+from jaxaudit.rules.intent.names import is_newer, is_unwanted
+from jaxaudit.spans import span_of
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MANY = 3
 """So many functions that leave a parameter of one name alone keep to an interface."""
 
@@ -64,3 +67,39 @@ def _is_free(op: Op) -> bool:
     dictated = op.is_stub or op.may_override or op.qualified == "lambda"
     is_object = op.is_method and op.position == 0
     return not (dictated or is_object or is_unwanted(op.label)) and op.read_count != 0
+
+
+def older_name_read(look: Look) -> Iterator[Fact]:
+    """List where a function still reads a name once another one is bound that is called the newer of it."""
+    for path in sorted(look.paths):
+        for node in look.nodes(path):
+            for (old, new, bound), reads in _older_reads(node).items() if isinstance(node, _Function) else ():
+                lines = list(dict.fromkeys(str(one.lineno) for one in reads))
+                also = f" and on {listed(lines[1:])}" if len(lines) > 1 else ""
+                yield Fact(span_of(reads[0], path), f"`{old}` is read here{also}, after line {bound} bound `{new}`", 5)
+
+
+def _older_reads(function: _Function) -> dict[tuple[str, str, int], list[ast.stmt]]:
+    """Return the statements that read an older name and not the newer one, by both and where that is bound."""
+    found = defaultdict[tuple[str, str, int], list[ast.stmt]](list)
+    bound: dict[str, int] = {}
+    for statement in _own(function):
+        if not isinstance(statement, ast.stmt) or hasattr(statement, "body"):
+            continue
+        names = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
+        read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
+        for new, line in bound.items():
+            for old in (one for one in sorted(read) if is_newer(new, one) and new not in read):
+                found[old, new, line].append(statement)
+        for name in (one.id for one in names if isinstance(one.ctx, ast.Store)):
+            bound = {one: line for one, line in bound.items() if not is_newer(one, name)}
+            bound[name] = statement.lineno
+    return found
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """Return the nodes of a function in the order of the text, without those of functions inside."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, _Function | ast.Lambda | ast.ClassDef):
+            yield from _own(child)
