@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,9 @@ def test_the_deadline_is_kept(project):
     command = [sys.executable, "-m", "jaxaudit", "hook", "--deadline", "0.01"]
     done = subprocess.run(command, input=event, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "jaxaudit: this edit was not audited within 0.01 seconds\n")
+
+
+def test_nothing_of_the_deadline_is_left_behind(project):
+    before = threading.active_count()
+    assert edited("gone.py").exit_code == 0
+    assert threading.active_count() == before
