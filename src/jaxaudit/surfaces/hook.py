@@ -71,6 +71,7 @@ def _given_up_after(seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+        timer.join()
 
 
 def _audited(edit: Edit) -> Outcome:
