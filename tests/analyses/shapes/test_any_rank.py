@@ -64,6 +64,7 @@ def fits(expression: str) -> list[Fit]:
         ("nn.Embed(10, 5)(x)", "(..., 5)"),
         ("jax.nn.one_hot(x, 9)", "(..., 9)"),
         ("x - jnp.max(x, axis=-1, keepdims=True)", "(x.shape[0], ...)"),
+        ("jnp.exp(x) + x.max(axis=-1, keepdims=True)", "(x.shape[0], ...)"),
         ("jax.vmap(jnp.sin)(x)", "(x.shape[0], ...)"),
         ("jax.vmap(lambda r: jnp.sum(r, axis=-1))(x)", "(x.shape[0], ...)"),
     ],

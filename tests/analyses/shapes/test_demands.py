@@ -14,6 +14,10 @@ ASKED = {
     "its whole shape is taken apart": ("b, t = x.shape", 2),
     "so is that of what is made of it": ("b, t = jnp.expand_dims(jnp.mean(-x, axis=1), 0).shape", 2),
     "letters name its axes": ("return jnp.einsum('btd,df->btf', x, y)", 3),
+    "a pattern names its axes": ("return einops.rearrange(x, 'b t (h d) -> b h t d', h=2)", 3),
+    "a pattern reduces some": ("return einops.reduce(x, 'b h w c -> b c', 'mean')", 4),
+    "a slice has a size for each": ("return jax.lax.dynamic_slice(x, (0, y), (2, 3))", 2),
+    "each axis is padded": ("return jnp.pad(x, ((0, 0), (1, 1), (0, 2)))", 3),
     "all its axes are permuted": ("return x.transpose(0, 2, 1)", 3),
     "a convolution names its axes": (
         "return jax.lax.conv_general_dilated(x, y, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
@@ -36,12 +40,15 @@ SILENT = {
     "several ranks are treated": "if x.ndim == 2:\n    x = x[None]\nb, t = x.shape",
     "what is raised is caught": "try:\n    b, t = x.shape\nexcept ValueError:\n    pass",
     "uses are at odds": "b, t = x.shape\nreturn jnp.einsum('btd->b', x)",
+    "a pattern leaves some open": "return einops.rearrange(x, '... d -> d ...')",
+    "all axes are padded alike": "return jnp.pad(x, ((1, 1),)), jnp.pad(x, 2)",
     "there may be more": "b, t, *rest = x.shape",
     "a shape may stand there": "return y.reshape(x), jnp.zeros(x)",
     "it may be a list": "b, t = x[0].shape",
     "what is calculated is its own affair": "return jnp.zeros((x / 2, 3))",
 }
 PROGRAM = """
+import einops
 import jax
 import jax.numpy as jnp
 

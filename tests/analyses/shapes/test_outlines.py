@@ -35,7 +35,12 @@ def test_what_is_computed_of_an_array_fits_it(expression, rule):
 
 @pytest.mark.parametrize("rule", ["axis-conflict", "silent-broadcast"])
 @pytest.mark.parametrize(
-    "expression", ["a * y", "a * x.sum(axis=0)", "a + jnp.zeros_like(x, shape=(3,))", "a * x[0]", "a + x.T"]
+    "expression", ["a * y", "a * y.sum(axis=0)", "a + jnp.zeros_like(x, shape=(3,))", "a * x[0]", "a + x.T"]
 )
 def test_what_may_have_another_shape_is_open(expression, rule):
     assert verdict(expression, rule) == "unknown"
+
+
+def test_what_is_left_of_an_array_fits_its_last_axes_whether_or_not_that_is_meant():
+    assert verdict("a * x.sum(axis=0)", "axis-conflict") == "proved"
+    assert verdict("a * x.sum(axis=0)", "silent-broadcast") == "unknown"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.shapes.facts import ShapeFact, array
 from jaxaudit.analyses.shapes.subscripts import subscripts
+from jaxaudit.analyses.shapes.transfer.einops import axes_of, is_named_by_pattern
 from jaxaudit.ir import REST, Argument, Exit, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop, Mapped, given_to
 from jaxaudit.ir.ops import BODIES, CARRYING, INLINE, PASSED_ON
@@ -21,7 +22,9 @@ Demands = dict[Value, ShapeFact]
 
 _SHAPED = ("array.create", "key.draw", "array.reshape", "array.expand")
 """Ops that are given a shape."""
-_ASKING = frozenset(("py.unpack", "array.dot", "array.permute", "array.convolve", "py.loop", "scan", *_SHAPED))
+_ASKING = frozenset(
+    """py.unpack array.dot array.permute array.convolve array.reduce array.gather array.move py.loop scan""".split()
+) | {*_SHAPED}
 """Ops that ask something of their operands by themselves, whatever is asked of what they make."""
 
 INTEGER = ShapeFact((), None, False, UNKNOWN)
@@ -153,7 +156,7 @@ def _axes_taken_off(op: Op, param: Value) -> int | None:
 
 
 def written(op: Op) -> Iterator[tuple[Value, int]]:
-    """Return the ranks that the letters of `einsum`, of a convolution and the axes of a transpose ask of operands."""
+    """Return the ranks that ops ask of operands whose axes they name or count, by letters, numbers or pairs."""
     named = subscripts(op) if op.name == "array.dot" else None
     if named is not None:
         pairs = zip(named.operands, named.inputs, strict=True)
@@ -171,6 +174,23 @@ def written(op: Op) -> Iterator[tuple[Value, int]]:
             value = op.arguments.get(name)
             if isinstance(value, Value) and isinstance(one, str):
                 yield value, len(one)
+    elif (rank := _counted(op)) is not None and isinstance(base := next(iter(op.arguments.values())), Value):
+        yield base, rank
+
+
+def _counted(op: Op) -> int | None:
+    """Return how many axes a pattern of einops names, or a slice or padding has numbers for."""
+    if is_named_by_pattern(op):
+        pattern = op.arguments.get("pattern")
+        axes = axes_of(pattern.partition("->")[0]) if isinstance(pattern, str) and "->" in pattern else None
+        return None if axes is None or (REST,) in axes else len(axes)
+    if op.function == "dynamic_slice":
+        sizes = op.arguments.get("slice_sizes")
+        return len(sizes) if isinstance(sizes, tuple) else None
+    widths = op.arguments.get("pad_width") if op.function == "pad" else None
+    # One pair alone holds for all axes.
+    several = isinstance(widths, tuple) and len(widths) > 1 and all(isinstance(one, tuple) for one in widths)
+    return len(widths) if several and isinstance(widths, tuple) else None
 
 
 def counted_with(op: Op) -> Iterator[Value]:

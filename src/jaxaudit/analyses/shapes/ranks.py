@@ -9,9 +9,11 @@ def methods_of_objects(program: Program) -> frozenset[Value]:
     """Return what methods such as `mean` give of objects that nothing shows to be arrays.
 
     A distribution has a `mean` as well, and a table of another library a `sum`: neither need be a number. What array
-    functions and operators make is an array, so their methods are its own.
+    functions and operators make is an array, so their methods are its own; so is what has methods and is given to
+    functions of JAX, which refuse anything else.
     """
-    arrays: set[Value] = set()
+    computed = (op for op in program.walk() if op.name in _TAKE_ARRAYS and op.operands)
+    arrays: set[Value] = {op.operands[0] for op in computed if op.qualified.startswith("jax.")}
     found: set[Value] = set()
     for op in program.walk():
         if op.name in _METHODS and op.operands and "." not in op.qualified and op.operands[0] not in arrays:
@@ -23,6 +25,7 @@ def methods_of_objects(program: Program) -> frozenset[Value]:
 
 _MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
 _METHODS = ("array.reduce", "array.order")
+_TAKE_ARRAYS = ("array.map", "array.reduce", "array.normalise", "array.select", "array.dot")
 
 
 def measured(program: Program) -> frozenset[Value]:

@@ -13,6 +13,7 @@ from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, inte
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.ir import Op
 
 _TOKEN = re.compile(r"\(([^()]*)\)|(\.\.\.|[A-Za-z_]\w*|1)")
 _REST = "..."
@@ -23,7 +24,12 @@ Axis = tuple[str, ...]
 
 def is_pattern(look: Look) -> bool:
     """Whether an op is one of einops."""
-    return look.op.qualified.startswith("einops.")
+    return is_named_by_pattern(look.op)
+
+
+def is_named_by_pattern(op: Op) -> bool:
+    """Whether an op is one of einops, which name the axes of what they take."""
+    return op.qualified.startswith("einops.")
 
 
 def patterned(look: Look) -> ShapeFact:
