@@ -13,7 +13,16 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, by_hand, made_as, own_results
+from jaxaudit.rules.gradients._shared.optimizers import (
+    APPLIES,
+    Applied,
+    applied,
+    behind,
+    by_hand,
+    made_as,
+    own_results,
+    parts,
+)
 from jaxaudit.rules.gradients._shared.phrases import taken_at
 from jaxaudit.rules.gradients._shared.updates import updates_in
 from jaxaudit.spans import Span
@@ -120,6 +129,19 @@ class AuxMishandled(Rule):
             """,
             "whatever the loss is",
         ),
+        Example(
+            """
+            def step(loss, state, x):
+                grads, (value, metrics) = jax.value_and_grad(loss, has_aux=True)(state.params, x)
+                grads = jax.lax.pmean(grads, "devices")
+                return state.apply_gradients(grads=grads), metrics  #!
+
+            def train(loss, state, x):
+                (value, metrics), grads = jax.value_and_grad(loss)(state.params, x)  #!
+                return state.apply_gradients(grads=grads), metrics
+            """,
+            "whatever the loss and the state are",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -225,7 +247,7 @@ def _is_trained(call: Applied, flow: Flow) -> bool:
 
 def _own_parts(call: Applied, flow: Flow) -> Iterator[tuple[Op, int]]:
     """Return the derivatives of unknown functions of which a call is given the loss (0), or what stands beside it."""
-    for value in values_in(call.gradients):
+    for value in parts(flow, call.gradients):
         made = made_as(flow, value)
         part = Part.of(flow.maker(made), made)
         base = None if part is None else made_as(flow, part.whole)
@@ -272,7 +294,7 @@ def _unpacking(op: Op) -> str:
 
 
 def _lone_loss(op: Op, flow: Flow) -> Op | None:
-    """Return the `value_and_grad` without `has_aux` whose loss is unpacked."""
+    """Return the `value_and_grad` without `has_aux` whose loss is unpacked; whatever function it is of, that raises."""
     base = op.arguments.get("base")
     if not isinstance(base, Value):
         return None
@@ -280,6 +302,4 @@ def _lone_loss(op: Op, flow: Flow) -> Op | None:
     made = flow.maker(value)
     if made is None or made.name != "grad" or _has_aux(made) is not False or not made.gives_value:
         return None
-    tree = made.returned
-    first = made.results[0] if tree is not None and _is_array(tree, flow) else None
-    return made if first is value else None
+    return made if own_results(made) == 1 and made.results[0] is value else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.ir import Op, Program
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, raw, unknown_steps
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, parts, raw, unknown_steps
+from jaxaudit.spans import Span
 
 _PROGRAM = """
 import optax
@@ -51,6 +53,12 @@ class RawGradientApplied(Rule):
             "    return optax.apply_updates(params, jax.grad(value)(params))  #?\n",
             "no optimizer at all",
         ),
+        Example(
+            "import optax\n\ndef apply(optimiser, params, state, grads):\n"
+            "    updates, state = optimiser.update(grads, state, params)\n"
+            "    return optax.apply_updates(params, grads), state  #!\n",
+            "what an optimizer was given, wherever it comes from",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -60,18 +68,33 @@ class RawGradientApplied(Rule):
         steps = [Applied(op, op.operands[1], None) for op, _ in unknown_steps(program, flow)]
         steps += [call for call in calls if call.op.qualified not in APPLIES]
         stepped = {op: call.op for call in steps if (op := raw(flow, call)) is not None}
+        unused = {
+            value: step
+            for step, both in unknown_steps(program, flow)
+            if not flow.is_read(both[0])
+            for value in parts(flow, step.operands[1])
+        }
         for call in calls:
             if call.op.qualified not in APPLIES:
                 continue
             if (source := raw(flow, call)) is not None:
-                yield _finding(call, source, stepped.get(source))
+                yield _finding(call, source.span, stepped.get(source))
+            elif (step := _given_to_step(flow, call, unused)) is not None:
+                yield _finding(call, None, step)
             elif any(behind(flow, call.gradients)):
                 yield proved(call.op.span, "what is applied is made of the gradient")
             else:
                 yield unknown(call.op.span, "what is applied was not followed to a gradient")
 
 
-def _finding(call: Applied, source: Op, step: Op | None) -> Obligation:
+def _given_to_step(flow: Flow, call: Applied, unused: Mapping[Value, Op]) -> Op | None:
+    """Return the step of an optimizer that is given all that a call applies, and whose updates nobody reads."""
+    steps = {unused.get(value) for value in parts(flow, call.gradients)}
+    return steps.pop() if len(steps) == 1 else None
+
+
+def _finding(call: Applied, source: Span | None, step: Op | None) -> Obligation:
+    taken = () if source is None else (Step(source, "the gradient is taken here"),)
     beside = () if step is None else (Step(step.span, "the optimizer makes updates of it here"),)
     return Obligation(
         call.op.span,
@@ -79,6 +102,6 @@ def _finding(call: Applied, source: Op, step: Op | None) -> Obligation:
         message="the gradient itself is added to the parameters, not the updates of an optimizer",
         current="`apply_updates` adds, so this goes uphill, by the whole gradient",
         expected="what the optimizer's `update` gives is applied",
-        steps=(Step(source.span, "the gradient is taken here"), *beside),
+        steps=(*taken, *beside),
         suggestion="pass the updates: `updates, state = optimiser.update(grads, state, params)`",
     )

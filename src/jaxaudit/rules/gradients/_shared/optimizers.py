@@ -18,6 +18,9 @@ from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import playing
 
 APPLIES = playing("optimizer.apply")
+_STATES = playing("train_state.step")
+_UNKNOWN_STATES = sorted({f".{name.rpartition('.')[2]}" for name in _STATES})
+"""The steps of training states by the names of the methods alone: people write such classes themselves."""
 
 
 @record
@@ -38,8 +41,11 @@ def applied(program: Program, flow: Flow) -> Iterator[Applied]:
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
     for op in program.calling(*APPLIES):
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
-    for op in program.calling(*playing("train_state.step")):
+    for op in program.calling(*_STATES):
         yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
+    for op in program.calling(*_UNKNOWN_STATES):
+        if (gradients := (op.named or {}).get("grads")) is not None:
+            yield Applied(op, gradients, op.operands[0])
 
 
 def unknown_steps(program: Program, flow: Flow) -> Iterator[tuple[Op, Mapping[int, Value]]]:
@@ -152,13 +158,15 @@ def _before_step(flow: Flow, value: Value) -> Argument:
 
 
 def made_as(flow: Flow, value: Value) -> Value:
-    """Follow a value back through calls, as far as the derivative that gives it."""
+    """Follow a value back through calls and means over devices, as far as the derivative that gives it."""
     return last(value, lambda one: _elsewhere(flow, one))
 
 
 def _elsewhere(flow: Flow, value: Value) -> Value | None:
-    """Return what a result of a call is inside, or what a parameter stands for outside."""
+    """Return what a result of a call is inside, what a parameter stands for outside, and one device has of a mean."""
     op = flow.maker(value)
+    if op is not None and op.name == "collective" and len(op.operands) == 1:
+        return op.operands[0]
     if op is not None:
         is_call = op.name in BODIES and op.name != "grad" and op.regions
         return next((one for _, one in inside_of(op, op.results.index(value))), None) if is_call else None
