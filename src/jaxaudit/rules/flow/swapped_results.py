@@ -11,9 +11,10 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Call, given_to
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
+from jaxaudit.rules.intent.names import says_side
 
-_CALLS = ("py.call", "jit", "py.call_unknown")
+_CALLS = ("py.call", "jit", "grad", "py.call_unknown")
 
 
 class SwappedResults(Rule):
@@ -21,7 +22,8 @@ class SwappedResults(Rule):
 
     ## What it does
     Looks at every call whose results are unpacked. Where a function gives the next version of a value that it was
-    given, the variable that held the value has to take it, and not another result.
+    given, the variable that held the value has to take it, and not another result. Where a result has a name in the
+    function, and a variable of that name takes another result, it is a warning.
 
     ## Why is this bad?
     Where both have one shape, nothing is raised: the state is replaced by a flag.
@@ -37,8 +39,8 @@ class SwappedResults(Rule):
         state, done = step(state, x)
 
     ## When it cannot tell
-    Where the other result may be a newer state as well, it is a warning. Where only names tell which result is which,
-    and where the function is not known, it is left open.
+    Where the other result may be a newer state as well, it is a warning. Where the function is not known, and its
+    results have no names in it, it is left open.
     """
 
     summary = "The results of a call are unpacked in another order than the function gives them."
@@ -51,15 +53,6 @@ class SwappedResults(Rule):
     def run(state, x):
         state, done = step(state, x)
         return state, done
-
-    ## exchanged by their names, which only names tell
-    def estimate(rewards, values):
-        advantages = rewards - values
-        return advantages, advantages + values
-
-    def loss(rewards, values):
-        targets, advantages = estimate(rewards, values)
-        return (advantages * targets).sum()
     """
     invalid = """
     ## the state becomes a flag
@@ -85,6 +78,24 @@ class SwappedResults(Rule):
             return (position + momentum, momentum * key), position
         position, _ = jax.lax.scan(body, (position, momentum), keys)  #?
         return position
+
+    ## exchanged by their names: a warning
+    def estimate(rewards, values):
+        advantages = rewards - values
+        return advantages, advantages + values
+
+    def loss(rewards, values):
+        targets, advantages = estimate(rewards, values)  #?
+        return (advantages * targets).sum()
+
+    ## the loss and what stands beside it
+    def fit(params, x):
+        def loss(params):
+            errors = x @ params
+            return jnp.mean(errors**2), errors
+
+        (errors, value), grads = jax.value_and_grad(loss, has_aux=True)(params)  #?
+        return params - 0.1 * grads, errors, value
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -102,6 +113,8 @@ def _judge(note: Op, facts: Facts) -> Obligation:
     for old, new in _exchanged(note, facts):
         severity = Severity.ERROR if _differ(note, old, facts) else Severity.WARNING
         return _finding(note, names[new], names[old], facts, taken[new][0] if taken[new] else None, severity)
+    for new, meant in _named_crosswise(note, facts.flow):
+        return _by_name(note, names[new], names[meant], taken[new][0])
     given = [at for at, old in enumerate(note.had or ()) if old]
     if given and all(_keeps(note, at, facts.get(Versions)) for at in given):
         return proved(note.span, "each variable that the call was given takes its own successor")
@@ -128,6 +141,27 @@ def _exchanged(note: Op, facts: Facts) -> Iterator[tuple[int, int]]:
             if old and taken[at] and leaves and not kept and other != at and not had[other]:
                 if all(_succeeds(one, old, versions) for one in leaves):
                     yield at, other
+
+
+def _named_crosswise(note: Op, flow: Flow) -> Iterator[tuple[int, int]]:
+    """Return the variables that take a result which the function calls by the name of another one of them."""
+    names, had = note.written or (), {value for old in note.had or () for value in old}
+    own = [_own_name(leaves[0], note, flow) if len(leaves) == 1 else "" for leaves in note.values or ()]
+    for at, name in enumerate(own):
+        meant = names.index(name) if name in names and not says_side(name) else at
+        # What the call was given has the caller's names.
+        if meant != at and own[meant] != name and (note.values or ())[at][0] not in had:
+            yield at, meant
+
+
+def _own_name(value: Value, note: Op, flow: Flow) -> str:
+    """Return what the function that gives a result calls it; empty for an expression behind its `return`."""
+    inner, call = _inside(value, flow) or value, flow.giver(whole_of(flow, value), note)
+    made, region = flow.maker(inner), None if call is None or not call.regions else call.regions[0]
+    if made is None or region is None or not flow.places.within(flow.places.region_of[made], region):
+        return ""
+    given = (one.span for one in region.ops if one.name == "py.return")
+    return "" if any(span.covers(made.span) for span in given) else inner.name
 
 
 def _keeps(note: Op, at: int, versions: Versions) -> bool:
@@ -182,6 +216,19 @@ def _finding(note: Op, taken: str, meant: str, facts: Facts, value: Value | None
         expected=f"`{meant}` takes {what}",
         steps=() if inner is None else (Step(inner.span, "it is made here"),),
         suggestion=f"exchange `{taken}` and `{meant}`",
+    )
+
+
+def _by_name(note: Op, taken: str, meant: str, value: Value) -> Obligation:
+    return Obligation(
+        note.span,
+        severity=Severity.WARNING,
+        message=f"`{taken}` takes what the function calls `{meant}`, and `{meant}` takes another result",
+        current=f"the results may be unpacked in another order than they are given: `{taken}` holds `{meant}`",
+        expected=f"`{meant}` takes what the function calls so",
+        steps=(Step(value.span, f"`{meant}` is made here"),),
+        suggestion=f"exchange `{taken}` and `{meant}`, or name them as the function does",
+        subject=Subject(names=(taken, meant)),
     )
 
 

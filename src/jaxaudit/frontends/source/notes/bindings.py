@@ -93,7 +93,13 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
 def note_taken(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
     """Note which variables take the results of a call, and what those of them held that it was given."""
     _note_overwritten(it, node, before)
-    if before is it.frame.env or not isinstance(targets := node.targets[0], ast.Tuple):
+    if before is not it.frame.env:
+        _note_parts(it, node, node.targets[0], before)
+
+
+def _note_parts(it: Interpreter, node: ast.Assign, targets: ast.expr, before: Mapping[str, Abstract]) -> None:
+    """Note what each variable of a tuple takes, and each tuple inside of it: `(loss, metrics), grads = ...`."""
+    if not isinstance(targets, ast.Tuple):
         return
     names = [one.id if isinstance(one, ast.Name) else "" for one in targets.elts]
     given = set(names_in(node.value))
@@ -107,6 +113,8 @@ def note_taken(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]
         "packed": tuple(name for name in names if name in given and _is_packed(it, name, before, node)),
     }
     it.emit("py.taken", it.span(targets), attrs=attrs, results=0)
+    for one in targets.elts:
+        _note_parts(it, node, one, before)
 
 
 def _note_overwritten(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
