@@ -86,3 +86,34 @@ def test_an_object_that_is_new_on_some_paths_keeps_its_fields(made: str) -> None
     code = f"{_START}{_STATE.format(1)}def g(state: State, c):\n    made = {made}\n    found, time = made.pos * 1, made.time + 1\n"
     assert shapes(code, "found")[0].endswith(".shape[0] 3")
     assert shapes(code, "time") == [""]
+
+
+_LEARNER = """
+class Learner:
+    def __init__(self, loss):
+        def step(x):
+            return jnp.zeros((x.shape[0], 7))
+        self.step = jax.jit(step)
+        self.own = jax.jit(self.method)
+        self.other = step
+        self.changed = step
+    def method(self, x):
+        return jnp.zeros(3)
+    def swap(self, f):
+        self.changed = f
+    def run(self):
+        result = {}
+        return result
+class Better(Learner):
+    def train(self):
+        result = {}
+        return result
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"), [("step", "2 7"), ("own", "3"), ("other", "2 7"), ("changed", "?"), ("missing", "?")]
+)
+def test_a_method_that_nobody_calls_reads_the_functions_that_the_constructor_left(read: str, expected: str) -> None:
+    code = f"{_START}{_LEARNER.replace('{}', f'self.{read}(jnp.ones(2)) * 1')}"
+    assert shapes(code) == [expected]

@@ -15,6 +15,7 @@ from pathlib import Path
 from jaxaudit import progress
 from jaxaudit.frontends.base import Observed, Reach, Reading, Skip, SourceFile
 from jaxaudit.frontends.fingerprints import fingerprints
+from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.interpret import imports, later
 from jaxaudit.frontends.source.interpret.budget import Budget
 from jaxaudit.frontends.source.interpret.dispatch import LANGUAGE
@@ -127,7 +128,11 @@ class _Reader:
             if function.module.audited
             and not (node in self.it.entered or node in self.failed or node in self.it.left_out)
         ]
-        return [function for function in waiting if function.name not in mentioned]
+        pending = [function for function in waiting if _known_as(function) not in mentioned]
+        # What a constructor leaves in its object, other methods read: it comes before them.
+        later = {one.owner for one in waiting if one.name == "__init__" and _known_as(one) in mentioned}
+        pending = [one for one in pending if one.owner is None or later.isdisjoint(ancestry(one.owner))]
+        return sorted(pending, key=lambda function: function.name != "__init__")
 
     def _mentioned(self) -> frozenset[str]:
         return frozenset[str]().union(*(self.outlines[path].mentioned for path in self.outlines))
@@ -175,6 +180,11 @@ class _Reader:
         lines = sum(file.text.count("\n") + 1 for file in files)
         functions = sum(len(found.functions) for found in self.outlines.values())
         return Reach(len(files), lines, functions, functions - len(skipped), tuple(skipped), self.it.budget.unfollowed)
+
+
+def _known_as(function: FunctionValue) -> str:
+    """Return the name by which others refer to a function: a constructor by that of its class."""
+    return function.name if function.owner is None or function.name != "__init__" else function.owner.name
 
 
 def _name(node: FunctionNode) -> str:

@@ -127,6 +127,8 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return Attribute(base, name)
     if member is None and name in ("replace", "_replace") and box.cls.kind == "dataclass":
         return Attribute(base, name)
+    if member is None and box.value in it.outside and (left := it.stores.function(box.cls, name, base)) is not None:
+        return left
     if member is None and _set_up(it, base, box, span):
         return _object_attribute(it, base, it.heap[base], name, span)  # type: ignore[arg-type]
     return _read_through(it, base, box, name, span)

@@ -7,19 +7,22 @@ and others may have filled it by then. So code behind `if not REGISTRY` is enter
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
+from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
-from jaxaudit.frontends.source.values.model import Const, Ref
+from jaxaudit.frontends.source.values.model import Abstract, Const, Ref
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Root
 
 _CHANGING = frozenset((ast.Subscript, ast.Call, ast.Attribute))
+_FUNCTIONS = (Transformed, PartialValue, BoundMethod, FunctionValue)
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
 
 
@@ -43,15 +46,28 @@ def open_state(it: Interpreter, modules: Iterable[Module]) -> None:
             it.heap[ref] = _opened(it, ref, root, changed=name in changed, assigned=assigned)
 
 
+def unchanged(it: Interpreter, attrs: Mapping[str, Abstract]) -> dict[str, Abstract]:
+    """Return the functions that a constructor leaves in attributes which no other code assigns."""
+    found = {name: value for name, value in attrs.items() if isinstance(value, _FUNCTIONS)}
+    assigned = _changes(module.tree for module in it.project.modules.values())[1] if found else set[str]()
+    return {name: value for name, value in found.items() if name not in assigned}
+
+
 def _may_change(box: Box) -> bool:
     return isinstance(box, ListBox | DictBox) or (isinstance(box, ObjectBox) and box.value is None and bool(box.attrs))
 
 
 def _changes(trees: Iterable[ast.Module]) -> tuple[set[str], set[str]]:
     """Return the variables whose items functions change, and the attributes that they assign outside constructors."""
+    found = [_changes_in(tree) for tree in trees]
+    return {name for changed, _ in found for name in changed}, {name for _, assigned in found for name in assigned}
+
+
+@lru_cache(maxsize=4096)
+def _changes_in(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
     changed: set[str] = set()
     assigned: set[str] = set()
-    for function in (one for tree in trees for one in landmarks(tree).functions):
+    for function in landmarks(tree).functions:
         made = not isinstance(function, ast.Lambda) and function.name in _CONSTRUCTORS
         for node in walk(function):
             if node.__class__ not in _CHANGING:
@@ -65,7 +81,7 @@ def _changes(trees: Iterable[ast.Module]) -> tuple[set[str], set[str]]:
                     changed.add(name)
                 case ast.Attribute(attr=name, ctx=ast.Store()) if not made:
                     assigned.add(name)
-    return changed, assigned
+    return frozenset(changed), frozenset(assigned)
 
 
 def _opened(it: Interpreter, ref: Ref, root: Root, *, changed: bool, assigned: set[str]) -> Box:

@@ -6,7 +6,7 @@ import ast
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import ancestry
-from jaxaudit.frontends.source.interpret import functions, protocols, transforms
+from jaxaudit.frontends.source.interpret import functions, later, protocols, transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.staging import unbound
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
@@ -14,7 +14,8 @@ from jaxaudit.frontends.source.values.annotations import annotated_value, instan
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, written_in
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.model import Abstract, Leaf
+from jaxaudit.frontends.source.values.heap import ObjectBox
+from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.ir import Root, Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import span_of
@@ -66,8 +67,18 @@ def interpret_root(it: Interpreter, function: FunctionValue, owner: ClassValue |
             it.uncalled = None
         if function.node not in it.entered or (owner is not None and wrapper is None):
             functions.enter(it, function, given)
+        _note_constructed(it, function, given)
     it.builder.close(region)
     it.roots.append(Root(qualified(function), function.module.path, region))
+
+
+def _note_constructed(it: Interpreter, function: FunctionValue, given: Arguments) -> None:
+    """Keep the functions that a constructor leaves in its object: other methods that nobody visibly calls read them."""
+    constructs = function.owner is not None and function.name == "__init__"
+    made = given.positional[0] if constructs and given.positional else None
+    box = it.heap[made] if isinstance(made, Ref) else None
+    if function.owner is not None and made is not None and isinstance(box, ObjectBox):
+        it.stores.construct(function.owner, made, later.unchanged(it, box.attrs))
 
 
 def _parameters(it: Interpreter, function: FunctionValue) -> dict[str, _Parameter]:

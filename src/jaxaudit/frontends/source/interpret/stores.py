@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from jaxaudit.frontends.source.classes.members import ancestry
-from jaxaudit.frontends.source.values.callables import ClassValue
+from jaxaudit.frontends.source.values.callables import ClassValue, rebound
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
 from jaxaudit.ir import ArrayType, Region, Value
 from jaxaudit.ir.record import mutable
@@ -41,6 +41,8 @@ class Stores:
     read: dict[Value, tuple[ClassValue, str]] = field(default_factory=dict)
     readers: dict[Region, set[ClassValue]] = field(default_factory=dict)
     """The roots that read such fields, with the classes they are of."""
+    functions: dict[ClassValue, tuple[Abstract, dict[str, Abstract]]] = field(default_factory=dict)
+    """By class, the object that its constructor made, and the functions that it left in attributes."""
 
     def handed(self, root: Region) -> int:
         """Return of how many classes a root is handed instances: the fewer, the more it makes for others."""
@@ -56,6 +58,16 @@ class Stores:
                 kept.append(value.value)
             elif isinstance(value, Const) and (dtype := _dtype(value.value)) is not None:
                 kept.append(ArrayType((), dtype, weak=True))
+
+    def construct(self, cls: ClassValue, made: Abstract, functions: Mapping[str, Abstract]) -> None:
+        """Note which functions a constructor left in the attributes of an object."""
+        self.functions.setdefault(cls, (made, dict(functions)))
+
+    def function(self, cls: ClassValue, name: str, receiver: Abstract) -> Abstract | None:
+        """Return the function that the constructor of a class leaves in an attribute of another object of the class."""
+        owner = next((one for one in ancestry(cls) if one in self.functions), cls)
+        made, kept = self.functions.get(owner, (receiver, dict[str, Abstract]()))
+        return rebound(kept[name], made, receiver) if name in kept else None
 
     def reads(self, cls: ClassValue, name: str, value: Value, root: Region) -> None:
         """Note that a field of an instance from outside is read."""

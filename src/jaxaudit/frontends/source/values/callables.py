@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.ir.record import entity, record
@@ -136,6 +136,17 @@ def written_in(callee: Abstract) -> tuple[FunctionValue | None, int]:
         bound += len(callee.args) if isinstance(callee, PartialValue) else isinstance(callee, BoundMethod)
         callee = callee.function
     return (callee, bound) if isinstance(callee, FunctionValue) else (None, 0)
+
+
+def rebound(function: Abstract, old: Abstract, new: Abstract) -> Abstract:
+    """Return a function with another object in the place of one whose methods it runs."""
+    match function:
+        case BoundMethod(receiver=receiver) if receiver == old:
+            return replace(function, receiver=new)
+        case Transformed(function=inner) | PartialValue(function=inner):
+            return replace(function, function=rebound(inner, old, new))
+        case _:
+            return function
 
 
 def name_of(function: Abstract) -> str:
