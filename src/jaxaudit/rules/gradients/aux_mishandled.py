@@ -20,8 +20,8 @@ from jaxaudit.rules.gradients._shared.optimizers import (
     behind,
     by_hand,
     made_as,
+    on_one_device,
     own_results,
-    parts,
 )
 from jaxaudit.rules.gradients._shared.phrases import taken_at
 from jaxaudit.rules.gradients._shared.updates import updates_in
@@ -247,7 +247,7 @@ def _is_trained(call: Applied, flow: Flow) -> bool:
 
 def _own_parts(call: Applied, flow: Flow) -> Iterator[tuple[Op, int]]:
     """Return the derivatives of unknown functions of which a call is given the loss (0), or what stands beside it."""
-    for value in parts(flow, call.gradients):
+    for value in on_one_device(flow, call.gradients):
         made = made_as(flow, value)
         part = Part.of(flow.maker(made), made)
         base = None if part is None else made_as(flow, part.whole)

@@ -124,7 +124,9 @@ def _judge(op: Op, loss: Value, context: Context | None, mapped: Op | None) -> O
     dims = None if context is None else context.of(loss).dims
     name = op.function or "the function"
     if dims is None and mapped is not None:
-        return _finding(op, f"`{name}`, which gives a value for each element of a `vmap`", mapped, "its axis is made here")
+        return _finding(
+            op, f"`{name}`, which gives a value for each element of a `vmap`", mapped, "its axis is made here"
+        )
     if dims is None:
         return unknown(op.span, f"the shape of what `{name}` gives is unknown")
     if not dims:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
@@ -69,7 +69,16 @@ class LocalGradientApplied(Rule):
         Example(_PROGRAM.format(reduced="grads", mark=""), "reduced"),
         Example(_PROGRAM.replace('    {reduced} = jax.lax.pmean({reduced}, "device")\n', "").format(mark=""), "apart"),
     )
-    invalid = (Example(_PROGRAM.format(reduced="loss", mark="  #!"), "only the loss is reduced"),)
+    invalid = (
+        Example(_PROGRAM.format(reduced="loss", mark="  #!"), "only the loss is reduced"),
+        Example(
+            "def step(loss, state, x):\n"
+            "    (_, metrics), grads = jax.value_and_grad(loss, has_aux=True)(state.params, x)\n"
+            "    metrics = jax.tree.map(lambda one: jax.lax.pmean(one, 'device'), metrics['numbers'])\n"
+            "    return state.apply_gradients(grads=grads), metrics  #!\n",
+            "only what stands beside the loss, whatever the loss and the state are",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient that is applied in a function that reduces over a named axis."""
@@ -142,9 +151,12 @@ def _run_together(step: _Step, other: _Step, flow: Flow) -> bool:
 def _of_loss(derivative: Op, flow: Flow) -> Iterator[Op]:
     """Return the reductions of what the function itself gives: its loss, and what it returns beside."""
 
+    def passes(op: Op) -> bool:
+        taken_apart = op.name in ("py.unpack", "py.item", "py.attr")
+        return not op.regions and not _is_reduction(op) and (taken_apart or op.name.startswith("array."))
+
     def after(value: Value) -> Iterator[Value]:
-        ops = (op for op in flow.readers.get(value, ()) if not op.regions and not _is_reduction(op))
-        return (made for op in ops if op.name.startswith("array.") for made in op.results)
+        return ahead(flow, value, passes)
 
     own = derivative.results[: own_results(derivative)]
     return (op for value in walk(own, after) for op in flow.readers.get(value, ()) if _is_reduction(op))

@@ -107,7 +107,7 @@ def _outside(flow: Flow, value: Value) -> Iterator[Value]:
 
 def raw(flow: Flow, call: Applied) -> Op | None:
     """Return the derivative whose gradient is what a call is given, with nothing done to it."""
-    for value in parts(flow, call.gradients):
+    for value in on_one_device(flow, call.gradients):
         made = made_as(flow, value)
         op = flow.maker(made)
         if op is not None and op.name == "grad" and op.results.index(made) >= own_results(op):
@@ -120,6 +120,16 @@ def parts(flow: Flow, argument: Argument) -> Iterator[Value]:
     for value in values_in(argument):
         made = flow.maker(value)
         yield from parts(flow, made.operands) if made is not None and made.name == "py.container" else (value,)
+
+
+def on_one_device(flow: Flow, argument: Argument) -> Iterator[Value]:
+    """Return the values that an argument consists of, and what they were before a mean over devices."""
+
+    def before(value: Value) -> Iterable[Value]:
+        op = flow.maker(made_as(flow, value))
+        return parts(flow, op.operands) if op is not None and op.name == "collective" else ()
+
+    return walk(parts(flow, argument), before)
 
 
 def origins(flow: Flow, argument: Argument, *, in_turn: bool = False) -> set[Value]:
@@ -138,7 +148,7 @@ def _owner(flow: Flow, value: Value, *, in_turn: bool) -> Value:
 
 def behind(flow: Flow, argument: Argument) -> Iterator[tuple[Op, int]]:
     """Return the derivatives that gradients or updates come from, each with the position among its results."""
-    for value in walk(parts(flow, argument), lambda one: parts(flow, _before_step(flow, one))):
+    for value in walk(on_one_device(flow, argument), lambda one: on_one_device(flow, _before_step(flow, one))):
         made = made_as(flow, value)
         op = flow.maker(made)
         if op is not None and op.name == "grad":
@@ -158,15 +168,13 @@ def _before_step(flow: Flow, value: Value) -> Argument:
 
 
 def made_as(flow: Flow, value: Value) -> Value:
-    """Follow a value back through calls and means over devices, as far as the derivative that gives it."""
+    """Follow a value back through calls, as far as the derivative that gives it."""
     return last(value, lambda one: _elsewhere(flow, one))
 
 
 def _elsewhere(flow: Flow, value: Value) -> Value | None:
-    """Return what a result of a call is inside, what a parameter stands for outside, and one device has of a mean."""
+    """Return what a result of a call is inside, or what a parameter stands for outside."""
     op = flow.maker(value)
-    if op is not None and op.name == "collective" and len(op.operands) == 1:
-        return op.operands[0]
     if op is not None:
         is_call = op.name in BODIES and op.name != "grad" and op.regions
         return next((one for _, one in inside_of(op, op.results.index(value))), None) if is_call else None
