@@ -6,7 +6,17 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from benchmarks.mutants.edits import Edit, File, called, calls, is_constant, keyword, read_after, walked
+from benchmarks.mutants.edits import (
+    Edit,
+    File,
+    called,
+    calls,
+    is_array_function,
+    is_constant,
+    keyword,
+    read_after,
+    walked,
+)
 from benchmarks.mutants.operators.registry import operator
 
 REDUCTIONS = (
@@ -88,9 +98,10 @@ def drop_transpose(file: File) -> Iterator[Edit]:
         match node:
             case ast.Attribute(value=array, attr="T" | "mT", ctx=ast.Load()):
                 yield Edit(node, f"({file.source(array)})")
-            case ast.Call(args=[array, *_]) if called(node) in ("swapaxes", "moveaxis", "transpose"):
-                if not isinstance(array, ast.Constant):
-                    yield Edit(node, f"({file.source(array)})")
+            case ast.Call(func=ast.Attribute(value=owner), args=[array, *_]):
+                if called(node) in ("swapaxes", "moveaxis", "transpose"):
+                    moved = array if is_array_function(node) or ast.unparse(owner) in ("np", "numpy") else owner
+                    yield Edit(node, f"({file.source(moved)})")
 
 
 @operator("axes", "somebody transposed here", "reshape-mixes-axes")

@@ -220,7 +220,8 @@ def _trains(made: Op) -> bool:
 def _is_needed(lost: Lost, facts: Facts) -> bool:
     """Whether a protocol cannot do without the successor, whatever it is called: an optimizer needs its moments."""
     made, flow = lost.made, facts.flow
-    if made.name not in ("key.draw", "py.call_library", *BODIES, *MAPPED):
+    known = made.name in ("key.draw", "py.call_library", *BODIES, *MAPPED)
+    if not known and not plays(made.qualified, "optimizer.apply"):
         return False
     if not is_optimizer_step(made):
         return lost.handed_on and not plays(made.qualified, "module.apply")

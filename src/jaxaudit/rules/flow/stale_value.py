@@ -123,6 +123,11 @@ class StaleValue(Rule):
             "the optimizer's state",
         ),
         Example(
+            "import equinox as eqx\n\nclass Model(eqx.Module):\n    w: jax.Array\n    b: jax.Array\n\n"
+            "def update(model: Model, updates):\n    _ = eqx.apply_updates(model, updates)  #!\n    return model\n",
+            "a model, however it is called",
+        ),
+        Example(
             "def f(buffer, obs, reward):\n    data = {'obs': obs, 'rewards': buffer['rewards']}\n"
             "    rewards = buffer['rewards'].at[0].set(reward)  #!\n    return data\n",
             "the old entry is in what is returned",
