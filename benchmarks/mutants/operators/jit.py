@@ -21,7 +21,7 @@ from benchmarks.mutants.operators.registry import operator
 
 def _traced_calls(file: File, *names: str) -> Iterator[ast.Call]:
     """Return the calls by name in functions that JAX traces, of something that depends on their parameters."""
-    for function in file.traced:
+    for function in sorted(file.traced, key=lambda one: (one.lineno, one.col_offset)):
         given = set(parameters(function)) - {"self", "cls", "config", "params"}
         for call in calls(function, *names):
             if file.function(call) is function and any(names_read(call, lambda one, given=given: one.id in given)):

@@ -4,6 +4,13 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a traced index makes a traced item, whatever it is an item of": """
+        def best(state, fitness, n):
+            def one(i):
+                return fitness if state.members[i] == 0 else 0.0  #! python-branch-on-traced
+
+            return jax.vmap(one)(jnp.arange(n))
+        """,
     "what a model is put together from may be structure": """
         import pickle
         from dataclasses import dataclass

@@ -209,21 +209,19 @@ class TransferTable:
             return revised(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "lists":
             return Trace(Kind.STATIC, "list", turn=base.turn)
-        if base.what == "array":
+        # Lists and dicts refuse an index that is traced, so what has such a one is an array.
+        if base.what == "array" or (not base.what and base.kind is not Kind.STATIC and index.kind is Kind.TRACED):
             varies = base.varies or _slides(op.arguments.get("index"), read)
             made = revised(self._made([base, index], mask=base.mask), varies=varies)
             whole = all(one in _EVERYTHING for one in index_parts(op.arguments.get("index")))
             return revised(made, kind=Kind.UNKNOWN) if whole and made.kind is Kind.TRACED else made
-        if base.what == "numpy":
-            return base
-        if base.kind is Kind.STATIC:
-            return STATIC
+        if base.what == "numpy" or base.kind is Kind.STATIC:
+            return base if base.what == "numpy" else STATIC
         # A slice of an array or of a list of arrays: another size is another signature either way.
         varies = base.varies or _slides(op.arguments.get("index"), read)
         # Where all that JAX computes is traced, so are the rows of an array; those of a list are what they were.
-        named = isinstance(op.arguments.get("index"), str)
-        at_hand = base.kind is Kind.CONCRETE and (named or self.context.stage is None)
-        return revised(CONCRETE if at_hand else UNKNOWN, varies=varies)
+        known = isinstance(op.arguments.get("index"), str) or self.context.stage is None
+        return revised(CONCRETE if known and base.kind is Kind.CONCRETE else UNKNOWN, varies=varies)
 
     def _element(self, op: Op, read: Read[Trace]) -> Trace:
         iterable = op.arguments.get("iterable")

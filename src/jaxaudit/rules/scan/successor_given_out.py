@@ -156,5 +156,5 @@ def _finding(loop: Loop, param: Value, following: Value, newer: Value) -> Obliga
         steps=(Step(newer.span, f"the newer {name} is made here"), Step(handed_on.span, "the results are given here")),
         suggestion="return the newer state first, and what is to be stacked second",
         subject=Subject(names=(param.name, newer.name)),
-        cause=(param,),
+        cause=(param, *(before for before, after in loop.successors if before is after is not param)),
     )
