@@ -196,3 +196,15 @@ def test_what_changed_at_boundaries(project, kind):
     project.write(work=text)
     found = project.change()["boundaries"]
     assert (kind, told) in [(one["kind"], one["text"]) for one in found]
+
+
+def test_options_that_a_function_is_given_are_not_otherwise(project):
+    text = """
+        import jax
+
+        def walk(step, start, xs, reverse):
+            return jax.lax.scan(step, start, xs, reverse=reverse)
+    """
+    project.commit(work=text)
+    project.write(work="\n        import math\n\n        SIZE = math.floor(3.5)\n" + text)
+    assert project.change()["boundaries"] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeVar
@@ -16,6 +17,9 @@ from jaxaudit.reports.model import Boundary, Crossing, Report, Transformation
 _CARRIED = "carried"
 _KEY_USES = "key-reused"
 """The rule that lists one obligation for each use of a key."""
+
+_VALUE = re.compile(r"%\d+:?")
+"""The number of a value, which says nothing: every audit counts anew."""
 
 Kind = TypeVar("Kind", Boundary, Transformation)
 
@@ -34,13 +38,24 @@ def boundary_changes(before: Report, after: Report, sides: Alignment, matching: 
 
 
 def _pairs(before: Sequence[Kind], after: Sequence[Kind], sides: Alignment) -> Iterator[tuple[Kind, Kind]]:
-    """Pair transformations: those on one line, then those of one function, in order."""
+    """Pair transformations: those on one line, then those of one function, in order.
+
+    A body that several roots reach is compared with itself as the same root reaches it, where that is still there.
+    """
     left, rest = list(before), list(after)
+    roots = {one.root for one in before} & {one.root for one in after}
+
+    def root(one: Kind) -> str:
+        return one.root if one.root in roots else ""
+
     passes: list[tuple[Callable[[Kind], Hashable], Callable[[Kind], Hashable]]] = [
-        (lambda one: (*_now(one, sides), one.transform), lambda one: (one.path, one.line, one.transform)),
         (
-            lambda one: (sides.path(one.path), one.transform, one.function),
-            lambda one: (one.path, one.transform, one.function),
+            lambda one: (root(one), *_now(one, sides), one.transform),
+            lambda one: (root(one), one.path, one.line, one.transform),
+        ),
+        (
+            lambda one: (root(one), sides.path(one.path), one.transform, one.function),
+            lambda one: (root(one), one.path, one.transform, one.function),
         ),
     ]
     for old, new in passes:
@@ -67,7 +82,7 @@ def _transformations(
     pairs = list(_pairs(before, after, sides))
     for old, new in pairs:
         for option in dict.fromkeys((*new.options, *old.options)):
-            was, now = old.options.get(option, ""), new.options.get(option, "")
+            was, now = (_VALUE.sub("", one.options.get(option, "")) for one in (old, new))
             # How much is carried and mapped is told with what crosses.
             if was != now and option not in {"carry", "in_axes"}:
                 yield _option(new, option, was, now)
@@ -86,7 +101,7 @@ def _crossings(old: Boundary, new: Boundary, sides: Alignment) -> Iterator[Bound
             if way == "takes":
                 yield _carry(new, *carried)
         elif len(was) != len(now):
-            static = [] if way == "gives" else list(_static(old, new, sides))
+            static = list(_static(old, new, sides)) if way == "takes" and "jit" in new.transform else []
             yield from static or [_count(new, way, was, now)]
         else:
             yield from _values(new, was, now)
@@ -102,6 +117,9 @@ def _carry(new: Boundary, was: Sequence[Crossing], now: Sequence[Crossing]) -> B
 
 def _static(old: Boundary, new: Boundary, sides: Alignment) -> Iterator[BoundaryChange]:
     """Tell the parameters that a function had all along, and that only now become arrays inside, or no longer do."""
+    gained, lost = _names(new.entries) - _names(old.entries), _names(old.entries) - _names(new.entries)
+    if bool(gained) is bool(lost):
+        return  # A tree that is taken apart has other names inside.
     known = {name for name, _ in _parameters(sides.before.forms(old.path), old)}
     for name, line in _parameters(sides.after.forms(new.path), new):
         was, now = (any(one.name == name for one in side.entries) for side in (old, new))
