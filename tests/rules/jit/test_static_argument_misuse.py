@@ -104,6 +104,23 @@ PROGRAMS = {
         def main(x):
             return Net().forward(x, [1, 2])  #! static-argument-misuse
         """,
+    "objects with arrays that are the same on all devices": """
+        class Model:
+            def __init__(self, u0):
+                self.u0 = u0
+
+            @partial(jax.pmap, axis_name="batch", static_broadcasted_argnums=(0,))
+            def step(self, state, batch):
+                return state + batch * self.u0
+
+        @partial(jax.pmap, static_broadcasted_argnums=(1,))
+        def scaled(x, scale):
+            return x * scale
+
+        def main(state, batch):
+            scaled(batch, jnp.ones(3))  #! static-argument-misuse
+            return Model(jnp.zeros(3)).step(state, batch)
+        """,
 }
 
 

@@ -30,7 +30,7 @@ from jaxaudit.frontends.source.values.callables import (
     name_of,
     written_in,
 )
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, tree_of, trees_of
 from jaxaudit.ir import Argument
@@ -206,7 +206,10 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     axes += [0] * (len(inputs.operands) - len(axes))
     attrs = attributes(it, callee, given, span)
     if callee.transform == "pmap":
-        attrs["static"] = static = static_leaves(it, callee, given)
+        static = static_leaves(it, callee, given)
+        # What is hashed is the object that holds a leaf, not the leaf.
+        held = (isinstance(value, Ref) for value in given.all() for _ in data_leaves(it, value))
+        attrs["static"] = tuple(None if fixed and inside else fixed for fixed, inside in zip(static, held, strict=True))
         axes = [None if fixed is True else axis for axis, fixed in zip(axes, static, strict=False)]
     axes = axes[: len(inputs.operands)]
     if callee.transform == "shard_map":
