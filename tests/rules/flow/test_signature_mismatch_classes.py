@@ -233,6 +233,46 @@ PROGRAMS = {
         def main():
             return Pipe().normals(0.1), Free().normals(0.1)
         """,
+    "a method that the object replaces": """
+        class Layer:
+            def __init__(self, x):
+                @jax.jit
+                def grad_fn(x, dy, total):
+                    return x + dy + total
+
+                self.grad = grad_fn
+                self.scale = jax.jit(self.scale)
+
+            def run(self, x):
+                return self.grad(x, x, 1.0), self.scale(x, 2.0)  #! signature-mismatch
+
+            def grad(self, x, dy):
+                return x + dy
+
+            def scale(self, x):
+                return x * 2
+        """,
+    "classes whose metaclass makes the objects": """
+        class Scoped(type):
+            def __new__(mcs, name, bases, members):
+                return super().__new__(mcs, name, bases, members)
+
+            def __call__(cls, *args, name=None, **kwargs):
+                made = cls.__new__(cls)
+                made.path = name
+                made.__init__(*args, **kwargs)
+                return made
+
+        class Module(metaclass=Scoped):
+            pass
+
+        class Layer(Module):
+            def __init__(self, units):
+                self.units = units
+
+        def main():
+            return Layer(3, name="layer")
+        """,
 }
 
 

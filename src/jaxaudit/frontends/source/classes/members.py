@@ -84,6 +84,13 @@ def has_unknown_base(cls: ClassValue) -> bool:
     return any(not isinstance(base, ClassValue | Library) for current in ancestry(cls) for base in current.bases)
 
 
+def metaclass(cls: ClassValue) -> str:
+    """Return the metaclass that makes the objects of a class, by its name in the source; empty for Python's own."""
+    nodes = [one.node for one in ancestry(cls) if isinstance(one.node, ast.ClassDef)]
+    found = (_name(word.value) for node in nodes for word in node.keywords if word.arg == "metaclass")
+    return next((name for name in found if name not in ("ABCMeta", "type")), "")
+
+
 def is_abstract(function: FunctionValue) -> bool:
     """Whether other code than this body runs when the method is called."""
     return function.owner is not None and _is_placeholder(function.node)

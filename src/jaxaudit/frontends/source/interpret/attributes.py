@@ -10,6 +10,7 @@ from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, l
 from jaxaudit.frontends.source.classes.round_trips import left_out
 from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.names.members import is_replaced
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
@@ -30,6 +31,7 @@ from jaxaudit.frontends.source.values.structure import argument, leaves, materia
 from jaxaudit.frontends.source.values.type_tests import has_attribute
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import ARRAYS
+from jaxaudit.libraries.classes import bases
 from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.methods import ATTRIBUTES
 from jaxaudit.libraries.results import Made
@@ -112,6 +114,8 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     if settings.is_namespace(box.cls) and box.value is None:
         return Attribute(base, name)
     member = find_in_class(box.cls, name)
+    if isinstance(member, FunctionValue | Transformed) and box.value is not None and _is_hidden(box.cls, name):
+        return _read_through(it, base, box, name, span)
     if isinstance(member, FunctionValue):
         # The default of a field is set on the instance, where Python binds nothing; a property is none.
         default = name in box.cls.fields and box.cls.kind != "plain" and "property" not in member.kind
@@ -132,6 +136,16 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     if member is None and _set_up(it, base, box, span):
         return _object_attribute(it, base, it.heap[base], name, span)  # type: ignore[arg-type]
     return _read_through(it, base, box, name, span)
+
+
+def _is_hidden(cls: ClassValue, name: str) -> bool:
+    """Whether objects may have something of their own in the place of a method.
+
+    A method of theirs puts it there, a library's base makes fields of what is annotated, or they are classes.
+    """
+    libraries = {*library_bases(cls)}
+    annotated = name in cls.fields and cls.kind == "plain" and not bases("neutral").issuperset(libraries)
+    return annotated or "builtins.type" in libraries or is_replaced(cls, name)
 
 
 def _set_up(it: Interpreter, base: Ref, box: ObjectBox, span: Span) -> bool:

@@ -136,6 +136,24 @@ def _parts_of_self(method: _Method) -> Iterator[ast.Attribute]:
                 yield one
 
 
+def is_replaced(cls: ClassValue, name: str) -> bool:
+    """Whether a method of a class puts something else in the place of a member; `self.f = jit(self.f)` does not."""
+    nodes = (one.node for one in ancestry(cls))
+    return any(name in _replaced(node) for node in nodes if isinstance(node, ast.ClassDef))
+
+
+@lru_cache(maxsize=4096)
+def _replaced(node: ast.ClassDef) -> frozenset[str]:
+    """Return the attributes that methods of a class set to what is made of other things than they themselves."""
+    stored = {id(one): one.attr for one in _own_parts(node) if isinstance(one.ctx, ast.Store)}
+    found = set[str]()
+    for statement in walk(node) if stored else ():
+        if isinstance(statement, ast.Assign):
+            names = {stored[id(one)] for one in statement.targets if id(one) in stored}
+            found |= names - {one.attr for one in walk(statement.value) if isinstance(one, ast.Attribute)}
+    return frozenset(found)
+
+
 def _sees(name: str, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Return the nodes in which a name is that of the scope around: not functions that have such a parameter."""
     found = [*reversed([*nodes])]

@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.classes.members import (
     has_unknown_base,
     is_abstract,
     library_bases,
+    metaclass,
     parameter_of,
     resolution_order,
 )
@@ -111,6 +112,8 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
             return callee.function.name, Fit(open=other) if other else compared
         case FunctionValue():
             return callee.name, _fit(callee, given, _overridden(it, callee))
+        case ClassValue() if made_by := metaclass(callee):
+            return callee.name, Fit(open=f"the metaclass `{made_by}` makes the objects of `{callee.name}`")
         case ClassValue():
             return callee.name, _any_class_fit(callee, _meant(it, callee), given)
         case Library():
