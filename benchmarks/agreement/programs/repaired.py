@@ -94,3 +94,13 @@ mode = Mode.FIRST
 entries = {name: jnp.ones((2, 2)) for name in reversed("qkv")}
 entries["embed"] = jnp.ones((5, 2))
 embedded = jax.jit(lambda given: given["embed"])(entries)
+
+
+# what was given back as it is may be given back again
+@jax.jit
+def spread(given):
+    return given + jnp.broadcast_to(jnp.asarray(ORIGIN), given.shape)
+
+
+ORIGIN = jnp.zeros(3)
+moved = spread(jnp.ones(3))

@@ -458,11 +458,12 @@ _EVERYTHING: tuple[Argument, ...] = (REST, {"start": None, "stop": None, "step":
 
 
 def _may_give_back(op: Op, operands: Sequence[Trace]) -> bool:
-    """Whether an array that is at hand may be given back as it is, also where all that JAX computes is traced.
+    """Whether an array that may be at hand may be given back as it is, also where all that JAX computes is traced.
 
-    `jnp.asarray` does so, and `jnp.reshape` where the shape is what it was.
+    `jnp.asarray` does so, and `jnp.reshape` where the shape, which is among the operands too, is what it was.
     """
-    at_hand = bool(operands) and all(one.kind is Kind.CONCRETE and one.what == "array" for one in operands)
+    arrays = [one for one in operands if one.kind is not Kind.STATIC]
+    at_hand = bool(arrays) and all(one.kind is not Kind.TRACED and one.what == "array" for one in arrays)
     return at_hand and (op.name in KEEPING or op.name == "array.join" or op.function == "asarray")
 
 
