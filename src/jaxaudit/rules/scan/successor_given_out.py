@@ -93,18 +93,16 @@ class SuccessorGivenOut(Rule):
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every part of the state of every scan."""
+        """List every part of the state of every scan that gives something out."""
         for op in program.named("scan"):
             loop = None if op.is_derived or op.library else Loop.of(op)
-            if loop is not None:
+            if loop is not None and loop.stacked:
                 yield from (_judge(loop, param, following, facts) for param, following in loop.successors)
 
 
 def _judge(loop: Loop, param: Value, following: Value, facts: Facts) -> Obligation:
     flow, span, name = facts.flow, loop.op.span, named(param, "a part of the state")
     given = [one for one, _ in loop.stacked if one not in (param, following)]
-    if not given:
-        return proved(span, f"nothing is given out beside what becomes of {name}")
     if _succeeds(following, param, facts):
         return proved(span, f"what a turn makes of {name} is carried on")
     newer = next((one for one in given if _succeeds(one, param, facts) or _is_said(one, param, facts)), None)
