@@ -11,6 +11,7 @@ from jaxaudit.analyses.axes.threads import Sign, signs_of
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import told
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import ArrayType, Value
 
 _SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))
@@ -61,8 +62,12 @@ def axis_id(dim: Dim, path: str, known: Mapping[Sign, str]) -> str:
 
 
 def size_text(dim: Dim) -> str:
-    """Write a size: a number, or an expression short enough to be read in a shape."""
-    text = str(dim)
+    """Write a size: a number, or an expression of the program's own numbers, short enough to be read in a shape.
+
+    `n` of a function that makes `jnp.zeros((n, 3))` is such a number; a size that only the array itself tells is not.
+    """
+    own = all(atom.parts or (atom.kind == "number" and not atom.text.startswith("_")) for atom in dim.atoms())
+    text = shown(dim) if own else str(dim)
     return text if text.isdecimal() or (len(text) <= 12 and "#" not in text) else "?"
 
 
