@@ -46,7 +46,6 @@ SIGHTS = [nothing, *(half(bit, side) for bit in range(8) for side in (0, 1))]
 INDEPENDENT = {
     "Axes": {
         "nested-vmap-order": "which map made an axis is known with its shape",
-        "out-axes-assumption": "the entries of `out_axes` and the results of a function are structure",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
         "scanned-axis-not-time": "which op made an axis is known with its shape",
         "silent-broadcast": "an array that fits one place only by its sizes",
@@ -72,7 +71,6 @@ INDEPENDENT = {
         "hard-coded-axis": "a reduction without an axis reduces all",
         "leak-across-episodes": "what is multiplied with what is data flow",
         "length-as-rank": "which call made a number is data flow",
-        "out-axes-assumption": "the entries of `out_axes` and the results of a function are structure",
         "out-of-bounds-index": "positions along an axis of an array select along that axis of it",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
         "reverse-through-while-loop": "what depends on what is data flow",

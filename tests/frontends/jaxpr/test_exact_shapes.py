@@ -64,15 +64,13 @@ def test_where_sizes_meet_is_told_by_the_types_of_nearly_all_ops() -> None:
     assert not told.seen
 
 
-def test_a_program_without_keys_is_told_at_once_and_one_with_keys_is_solved() -> None:
+def test_keys_are_solved_only_where_a_program_has_some() -> None:
     def draws(w: jax.Array, x: jax.Array) -> jax.Array:
         return jax.random.normal(jax.random.key(0), x.shape) + x
 
     without, holding = traced(layer), traced(draws)
-    found = KeysDomain(Facts(without)).at_once(Facts(without))
-    assert found is not None
-    assert [use for scope in found.scopes for use in scope.uses] == []
-    assert KeysDomain(Facts(holding)).at_once(Facts(holding)) is None
+    assert KeysDomain(Facts(without)).part(Facts(without)).roots == ()
+    assert KeysDomain(Facts(holding)).part(Facts(holding)).roots == holding.roots
 
 
 def test_what_jax_traced_asks_nothing_of_python() -> None:

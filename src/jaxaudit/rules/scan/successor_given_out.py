@@ -11,7 +11,6 @@ from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, named, proved, unknown
-from jaxaudit.rules.intent.names import is_newer
 
 
 class SuccessorGivenOut(Rule):
@@ -36,8 +35,8 @@ class SuccessorGivenOut(Rule):
             return h, h.sum()
 
     ## When it cannot tell
-    What is given out may be meant to be looked at alone, so all findings are warnings. Where neither the way in which
-    an output is made nor its name tells that it is a newer part, it is left open.
+    What is given out may be meant to be looked at alone, so all findings are warnings. Where the way in which an output
+    is made does not tell that it is a newer part, it is left open.
     """
 
     summary = "What a turn of a scan makes of its state is given out, and not carried on."
@@ -73,14 +72,6 @@ class SuccessorGivenOut(Rule):
 
         return jax.lax.scan(cell, h, xs)  #?
 
-    ## exchanged, which the name tells
-    def run(h, w, xs):
-        def cell(h, x):
-            new_h = jnp.tanh(h @ w + x)
-            return jnp.sum(new_h * x), new_h
-
-        return jax.lax.scan(cell, h, xs)  #?
-
     ## one of two parts stays behind
     def run(mean, spread, xs):
         def step(carry, x):
@@ -105,9 +96,10 @@ def _judge(loop: Loop, param: Value, following: Value, facts: Facts) -> Obligati
     given = [one for one, _ in loop.stacked if one not in (param, following)]
     if _succeeds(following, param, facts):
         return proved(span, f"what a turn makes of {name} is carried on")
-    newer = next((one for one in given if _succeeds(one, param, facts) or _is_said(one, param, facts)), None)
+    newer = next((one for one in given if _succeeds(one, param, facts)), None)
     newer = _left_behind(loop, param, following, facts) if newer is None else newer
-    if newer is None or newer in _made_of(following, flow) or _is_said(following, param, facts):
+    kept = {*_made_of(following, flow)} - {following}
+    if newer is None or not kept.isdisjoint((newer, param)):
         return unknown(span, f"which of the results of a turn is the next {name} is not known")
     return _finding(loop, param, following, newer)
 
@@ -121,12 +113,6 @@ def _succeeds(value: Value, param: Value, facts: Facts) -> bool:
     """Whether a value is the next version of a part of the state, by what made it."""
     found = facts.get(Versions).of(value)
     return found is not None and param in found.old and found.ground > Ground.VARIABLE
-
-
-def _is_said(value: Value, param: Value, facts: Facts) -> bool:
-    """Whether a value is computed from a part of the state, and called as the part or as a newer one."""
-    alike = bool(param.name) and (value.name == param.name or is_newer(value.name, param.name))
-    return alike and value is not param and depends(facts.flow, value, (param,))
 
 
 def _left_behind(loop: Loop, param: Value, following: Value, facts: Facts) -> Value | None:
