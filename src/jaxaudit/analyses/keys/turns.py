@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import Enum
+from itertools import takewhile
 
 from jaxaudit.analyses.conditions import Condition, conditions
 from jaxaudit.analyses.domain import Read
@@ -14,6 +15,7 @@ from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Exit, Op, Value
+from jaxaudit.ir.functions import CONJUNCTIONS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import entity, mutable
@@ -44,6 +46,8 @@ class Turn(Enum):
     """Used now, and used once more by the next turn, which starts from it."""
     ONCE = "once"
     """The region does not run again after this use."""
+    CHOSEN = "chosen"
+    """The same key, in the turns that a comparison with something of the turn picks out: maybe in one alone."""
     UNKNOWN = "unknown"
 
 
@@ -91,6 +95,8 @@ class Turns:
             return Verdict(use, Turn.FRESH)
         if self._is_exception(scope, use, general):
             return Verdict(use, Turn.UNKNOWN)
+        if self._is_chosen(scope, use, general):
+            return Verdict(use, Turn.CHOSEN)
         guard = self._guard(scope, use, general)
         if guard is not None:
             return Verdict(use, guard)
@@ -118,6 +124,22 @@ class Turns:
                 if one.site is use.site and other and general.of(one.term) is Vary.VARIES:
                     return True
         return False
+
+    def _is_chosen(self, scope: Scope, use: Use, general: Variation) -> bool:
+        """Whether a `cond` around the use asks if something that differs in every turn is one certain thing."""
+        around = self.places.up(self.places.region_of[use.origin.site])
+        inside = takewhile(lambda one: one[0] is not scope.region, around)
+        asked = (op.operands[0] for _, op in inside if op is not None and op.name == "cond" and op.operands)
+        return any(general.value(one) is Vary.VARIES for predicate in asked for one in self._compared(predicate))
+
+    def _compared(self, truth: Value) -> Iterator[Value]:
+        """Return what has to be equal for a condition to hold."""
+        maker = self.places.maker.get(truth)
+        if maker is not None and maker.function in CONJUNCTIONS:
+            for part in maker.operands:
+                yield from self._compared(part)
+        elif maker is not None and maker.function == "equal":
+            yield from maker.operands
 
     def _guard(self, scope: Scope, use: Use, general: Variation) -> Turn | None:
         """Return what an `if` around the use makes of it: `if i == 0` holds in one turn, so may `if state is None`."""

@@ -122,7 +122,7 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> It
         seeded = any(one.turn is Turn.SEEDED and one.use is same[0] for one in turned)
         yield _finding(op, same[0], keys, seeded=seeded)
         return
-    doubtful = [one.use for one in turned if one.turn is Turn.UNKNOWN]
+    doubtful = [one.use for one in turned if one.turn in (Turn.UNKNOWN, Turn.CHOSEN)]
     if doubtful:
         name = key_name(keys, doubtful[0])
         yield unknown(op.span, f"whether {name} differs for each {element} of {kind} could not be told")

@@ -101,6 +101,13 @@ class SameKeyInLoop(Rule):
             x = walk(keys(), x)
         return x
 
+    ## each noise in one turn, in an order that is drawn
+    def jitter(x, first, second, key):
+        for turn in jax.random.permutation(key, jnp.arange(2)):
+            x = jax.lax.cond(turn == 0, lambda v: v + jax.random.normal(first, v.shape), lambda v: v, x)
+            x = jax.lax.cond(turn == 1, lambda v: v * jax.random.normal(second, v.shape), lambda v: v, x)
+        return x
+
     ## the loop ends with the use
     def first(key, xs):
         for x in xs:
@@ -207,6 +214,8 @@ def _judge(scope: Scope, verdict: Turned, facts: Facts) -> Iterator[Obligation]:
         yield _plain(use.spot, Verdict.PROVED, f"{name} is another key in every turn of the {_LOOPS[op.name]}")
     elif verdict.turn is Turn.ONCE:
         yield _plain(use.spot, Verdict.PROVED, f"the {_LOOPS[op.name]} uses {name} in one turn only")
+    elif verdict.turn is Turn.CHOSEN:
+        yield _plain(use.spot, Verdict.UNKNOWN, f"whether {name} is used in more than one turn depends on a comparison")
     elif verdict.turn is Turn.UNKNOWN:
         passed = use.origin.how is How.PASS or use.how is How.PASS
         why = f"{doer(use)} could not be followed" if passed else f"where {name} comes from could not be followed"
