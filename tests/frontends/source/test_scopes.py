@@ -9,6 +9,8 @@ from jaxaudit.frontends.source.interpret.modules import Project
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
 
+from .reading import read
+
 
 def function(code: str) -> tuple[ast.FunctionDef, Scope]:
     project = Project(lambda path: None)
@@ -102,3 +104,16 @@ def test_statements_that_may_be_there_to_fail():
 def test_unread_parameters(body, unread):
     _, scope = function(f"def g(a, b, *, c):\n {body}")
     assert sorted(scope.unread_parameters()) == unread
+
+
+def test_what_an_unread_result_was_made_of_is_what_the_names_held_before() -> None:
+    program = read(
+        """
+        def turn(state, step):
+            (state, count), losses = step(state)
+            return state, count
+        """
+    ).program
+    (note,) = program.named("py.unread")
+    (root,) = (one for one in program.roots if one.region.params)
+    assert note.made_of["state"] == (root.region.params[0],)

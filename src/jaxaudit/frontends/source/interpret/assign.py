@@ -32,7 +32,7 @@ def assign_statement(it: Interpreter, node: ast.Assign) -> Exit:
         assign(it, target, value, it.span(node))
     bindings.note_alias(it, node.value, value, newest)
     bindings.note_taken(it, node, before)
-    bindings.note_unread(it, node, node.targets, node.value)
+    bindings.note_unread(it, node, node.targets, node.value, before)
     note_assignment(it, node, node.targets[0])
     return Exit.FALL
 
@@ -54,7 +54,7 @@ def annotated(it: Interpreter, node: ast.AnnAssign) -> Exit:
     """Interpret `a: T = value`."""
     if node.value is not None:
         assign(it, node.target, it.evaluate(node.value), it.span(node))
-        bindings.note_unread(it, node, [node.target], node.value)
+        bindings.note_unread(it, node, [node.target], node.value, it.frame.env)
         note_assignment(it, node, node.target)
     return Exit.FALL
 

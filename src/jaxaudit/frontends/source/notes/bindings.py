@@ -66,8 +66,14 @@ def _last(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield statement
 
 
-def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list[ast.expr], made: ast.expr) -> None:
-    """Note each variable that an assignment binds and nothing reads, and what it was made from."""
+def note_unread(
+    it: Interpreter,
+    node: ast.Assign | ast.AnnAssign,
+    targets: list[ast.expr],
+    made: ast.expr,
+    before: Mapping[str, Abstract],
+) -> None:
+    """Note each variable that an assignment binds and nothing reads, and what it was made from, as it was before."""
     function = it.frame.function
     scope = scope_here(it)
     if function is None or scope is None:
@@ -83,7 +89,7 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
                 "values": _leaves(it, it.frame.env[target.id]),
                 "made": it.span(made),
                 "renews": target.id in names_in(made),
-                "made_of": _made_of(it, made),
+                "made_of": _made_of(it, made, before),
                 "alike": _alike(it, it.frame.env[target.id], made),
                 "method": function.owner is not None and function.kind == "function",
             }
@@ -153,9 +159,9 @@ def _names(target: ast.expr) -> Iterator[ast.Name]:
             yield from _names(item)
 
 
-def _made_of(it: Interpreter, made: ast.expr) -> Mapping[str, Leaves]:
+def _made_of(it: Interpreter, made: ast.expr, before: Mapping[str, Abstract]) -> Mapping[str, Leaves]:
     """Return the variables and parts of objects that an expression reads, with their leaves."""
-    found = {name: _leaves(it, it.frame.env[name]) for name in names_in(made) if name in it.frame.env}
+    found = {name: _leaves(it, before[name]) for name in names_in(made) if name in before}
     for part in _parts(it, made):
         path, kept = path_of(part), held(it, part)
         if kept is not None and path:
