@@ -157,9 +157,11 @@ class TransferTable:
             return self._made(operands, "" if _structural(op, operands) else "array", mask=mask)
         # The answer to a comparison is one of two, whatever the turn.
         turn = op.function not in COMPARISONS and any(one.turn for one in operands)
-        if all(one.kind is Kind.STATIC for one in operands):
-            number, axis = all(one.what == "number" for one in operands), any(one.axis for one in operands)
-            return Trace(Kind.STATIC, "number" if number else "", turn=turn, axis=axis)
+        number, axis = all(one.what == "number" for one in operands), any(one.axis for one in operands)
+        kinds = {one.kind for one in operands}
+        if number or kinds <= {Kind.STATIC}:
+            kind = next((one for one in (Kind.UNKNOWN, Kind.CONCRETE) if one in kinds), Kind.STATIC)
+            return Trace(kind, "number" if number else "", turn=turn, axis=axis)
         if any(one.what == "array" for one in operands):
             made = self._made(operands, mask=mask)
             return revised(made, varies=True) if any(one.varies for one in operands) else made
