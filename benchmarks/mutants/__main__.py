@@ -1,6 +1,6 @@
 """Puts one mistake after the other into public code, and says what the audit makes of it.
 
-    python -m benchmarks.mutants DIR... [--each 8] [--seed 0] [--only NAME...] [--list] [--write]
+    python -m benchmarks.mutants DIR... [--each 8] [--seed 0] [--only NAME...] [--observed] [--list] [--write]
 
 Each mutant is one edit of one file (`operators/`), and that file is audited as it was and with the edit. The mutants
 are drawn by the seed, as evenly from all operators and directories as there are places. `--list` prints each one;
@@ -67,13 +67,14 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=8, help="mutants of each operator")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=(), help="operators or families")
+    parser.add_argument("--observed", action="store_true", help="with what `pytest --jaxaudit` showed of the files")
     parser.add_argument("--list", action="store_true", help="print every mutant and what was said of it")
     parser.add_argument("--write", action="store_true", help="put the tables into README.md")
     options = parser.parse_args()
     folders = [folder.resolve() for folder in options.folders]
     found: list[tuple[Mutant, Result]] = []
     for mutant in drawn(folders, options.each, options.seed, options.only):
-        result = judged(mutant)
+        result = judged(mutant, observed=options.observed)
         found.append((mutant, result))
         if options.list:
             print(f"{result.kind:8} {mutant} {', '.join(result.missing)} {result.why}", flush=True)

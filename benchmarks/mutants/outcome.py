@@ -16,6 +16,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
 from jaxaudit.config import Config
 from jaxaudit.ir import Op
+from jaxaudit.observation.store import NOTHING, facts_of
 from jaxaudit.outcome import Outcome
 from jaxaudit.reports.model import Finding, Report
 from jaxaudit.session import audit_text
@@ -33,10 +34,10 @@ class Result:
     missing: tuple[str, ...] = ()
 
 
-def judged(mutant: Mutant) -> Result:
-    """Audit a file with and without a mistake."""
-    before = _unchanged(mutant.folder, mutant.file.path, mutant.file.text)
-    outcome = _audited(mutant.folder, mutant.file.path, mutant.text)
+def judged(mutant: Mutant, *, observed: bool = False) -> Result:
+    """Audit a file with and without a mistake, and with what tests of the file without it have shown."""
+    before = _unchanged(mutant.folder, mutant.file.path, mutant.file.text, observed)
+    outcome = _audited(mutant.folder, mutant.file.path, mutant.text, observed)
     after = outcome.report
     place, near = _place(mutant), _consequences(mutant)
     for kind, old, new in (("error", before.issues, after.issues), ("warning", before.warnings, after.warnings)):
@@ -57,15 +58,16 @@ def judged(mutant: Mutant) -> Result:
 
 
 @lru_cache(maxsize=64)
-def _audited(folder: Path, path: str, text: str) -> Outcome:
+def _audited(folder: Path, path: str, text: str, observed: bool) -> Outcome:  # noqa: FBT001
     """Audit one file as the disk has its neighbours."""
     os.chdir(folder)
-    return audit_text(path, text.encode(), Config(), sections=False)
+    known, _ = (facts_of([folder / path]) if observed else NOTHING).read()
+    return audit_text(path, text.encode(), Config(), known, sections=False)
 
 
 @cache
-def _unchanged(folder: Path, path: str, text: str) -> Report:
-    return _audited(folder, path, text).report
+def _unchanged(folder: Path, path: str, text: str, observed: bool) -> Report:  # noqa: FBT001
+    return _audited(folder, path, text, observed).report
 
 
 def _leads_to(one: Finding, path: str, place: set[int], near: set[int]) -> bool:

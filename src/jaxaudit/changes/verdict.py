@@ -16,6 +16,7 @@ from jaxaudit.changes.states import Comparison, State
 from jaxaudit.config import Config
 from jaxaudit.discover import decode_file, load_file
 from jaxaudit.frontends.base import SourceFile
+from jaxaudit.observation.store import NOTHING, Facts, facts_of
 from jaxaudit.outcome import Outcome
 from jaxaudit.reports.change import Broken, Change, ChangedFile, Fixed
 from jaxaudit.reports.model import Finding, Report, Unknown
@@ -23,22 +24,32 @@ from jaxaudit.rules.base import Verdict
 
 
 def audit_change(
-    comparison: Comparison, config: Config, *, callers: bool = True, if_jax: bool = False, fresh: bool = False
+    comparison: Comparison,
+    config: Config,
+    *,
+    callers: bool = True,
+    if_jax: bool = False,
+    fresh: bool = False,
+    observed: bool = True,
 ) -> Outcome:
     """Audit both states and return the later one's outcome, with what the change brought alone.
 
     What mentions a changed definition is audited too, in other files, unless `callers` is false. With `if_jax` a change
-    that does not touch JAX is not audited at all.
+    that does not touch JAX is not audited at all. With `observed` the functions of both states are also entered with
+    what runs and tests showed of them.
     """
     sides = align(comparison)
     scope = scope_of(comparison, sides)
     why = reasons(scope, sides)
     paths = () if if_jax and not why else scope.paths(comparison, callers=callers)
-    before, after = (_audited(state, comparison, paths, config, fresh=fresh) for state in _states(comparison))
+    known = facts_of(Path(path).absolute() for path in paths) if observed else NOTHING
+    before, after = (_audited(state, comparison, paths, config, known, fresh=fresh) for state in _states(comparison))
     change, report = judge(before.report, after.report, sides)
     told = replace(change, audited=paths, touches_jax=bool(why), reasons=why)
     faults = tuple(dict.fromkeys((*before.faults, *after.faults)))
-    return replace(after, report=replace(report, change=told), faults=faults, remarks=comparison.remarks)
+    return replace(
+        after, report=replace(report, change=told), faults=faults, remarks=(*comparison.remarks, *after.remarks)
+    )
 
 
 def judge(before: Report, after: Report, sides: Alignment) -> tuple[Change, Report]:
@@ -128,7 +139,9 @@ def _states(comparison: Comparison) -> tuple[State, State]:
     return comparison.before, comparison.after
 
 
-def _audited(state: State, both: Comparison, paths: Iterable[str], config: Config, *, fresh: bool) -> Outcome:
+def _audited(
+    state: State, both: Comparison, paths: Iterable[str], config: Config, known: Facts, *, fresh: bool
+) -> Outcome:
     """Audit some files of a state; what they import is read from it too, unless neither state has it."""
 
     def fetch(path: str) -> SourceFile | None:
@@ -139,4 +152,4 @@ def _audited(state: State, both: Comparison, paths: Iterable[str], config: Confi
         return file if isinstance(file, SourceFile) else None
 
     texts = {Path(path).absolute(): state.files[path] for path in paths if path in state.files}
-    return audit_texts(texts, config, fetch=fetch, fresh=fresh)
+    return audit_texts(texts, config, known, fetch, fresh=fresh)

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 @click.argument("base", default="")
 @report_options
 @click.option("--if-jax", is_flag=True, help="Audit nothing unless the change touches JAX; say why, or why not.")
+@click.option("--no-observed", is_flag=True, help="Leave out what runs and tests showed of the arguments of functions.")
 @click.option("--no-cache", is_flag=True, help="Audit again, even if nothing has changed since the last time.")
 @click.pass_context
 @refusing
-def diff(context: click.Context, /, *, base: str, if_jax: bool, no_cache: bool, **given: Any) -> None:
+def diff(
+    context: click.Context, /, *, base: str, if_jax: bool, no_observed: bool, no_cache: bool, **given: Any
+) -> None:
     """Tell what a change breaks: what was proved before and is not now, what is new, what is fixed.
 
     Compares the working tree with BASE (HEAD by default), two commits (A..B), their common ancestor with the second
@@ -36,7 +39,8 @@ def diff(context: click.Context, /, *, base: str, if_jax: bool, no_cache: bool, 
     with progress_shown(quiet=options.quiet):
         from jaxaudit.changes.verdict import audit_change
 
-        outcome = audit_change(_states(base, config), config, if_jax=if_jax, fresh=no_cache or options.show_ir)
+        fresh = no_cache or options.show_ir
+        outcome = audit_change(_states(base, config), config, if_jax=if_jax, fresh=fresh, observed=not no_observed)
     gc.freeze()
     finish(context, outcome, options, strict=config.strict)
 
