@@ -58,7 +58,7 @@ def judged(mutant: Mutant, *, observed: bool = False) -> Result:
 
 
 @lru_cache(maxsize=64)
-def _audited(folder: Path, path: str, text: str, observed: bool) -> Outcome:  # noqa: FBT001
+def _audited(folder: Path, path: str, text: str, observed: bool) -> Outcome:
     """Audit one file as the disk has its neighbours."""
     os.chdir(folder)
     known, _ = (facts_of([folder / path]) if observed else NOTHING).read()
@@ -66,7 +66,7 @@ def _audited(folder: Path, path: str, text: str, observed: bool) -> Outcome:  # 
 
 
 @cache
-def _unchanged(folder: Path, path: str, text: str, observed: bool) -> Report:  # noqa: FBT001
+def _unchanged(folder: Path, path: str, text: str, observed: bool) -> Report:
     return _audited(folder, path, text, observed).report
 
 
