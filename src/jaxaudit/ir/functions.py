@@ -209,6 +209,10 @@ FLIPS = {"flip": 0, "flipud": 0, "fliplr": 1}
 """Turn an axis back to front: this one, unless told another."""
 REORDERED = _ids("roll flip fliplr flipud sort permutation")
 """Return all elements of one array in another order."""
+COUNTS = _ids("count_nonzero")
+"""Return how many elements are true."""
+NUMBERS_OF_DEVICES = _ids("jax.device_count jax.local_device_count axis_size")
+"""Return how many devices there are."""
 OVER_DEVICES = _ids("psum pmean pmax pmin")
 """Reduce over devices, element by element; gathering makes arrays of more axes."""
 SAME_ON_ALL_DEVICES = OVER_DEVICES | _ids("all_gather psum_invariant all_gather_invariant")

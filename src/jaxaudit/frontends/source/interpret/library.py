@@ -120,11 +120,13 @@ def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Spa
     Of a tree that says where each leaf lives, a leaf is given its own part.
     """
     whole = given.positional[0]
-    said = [prefixes.over_leaves(it, one, whole) for one in given.positional[1:]]
+    # The names of axes that a collective goes over are for every leaf, even if there are as many of them as leaves.
+    spread = given.positional[1:] if row.op == "device.place" else ()
+    said = [prefixes.over_leaves(it, one, whole) for one in spread]
     own = {value: parts for value, *parts in zip(data_leaves(it, whole), *said, strict=False)}
 
     def on_leaf(leaf: Leaf) -> Leaf:
-        rest = own.get(leaf.value, given.positional[1:])
+        rest = own.get(leaf.value) or given.positional[1:]
         told = [one if part is None else part for one, part in zip(given.positional[1:], rest, strict=True)]
         parts = Arguments((leaf, *told), given.keywords, given.star, given.stars)
         made = it.emit(row.op, span, bind_row(it, row, parts, span), {"function": name, **row.attrs}).result

@@ -1,0 +1,214 @@
+"""The rule `scaled-by-device-count`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.amounts import Amount, Amounts
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import ahead, walk
+from jaxaudit.analyses.replication import axes_reduced
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES, LINEAR, OVER_DEVICES, SCALINGS
+from jaxaudit.ir.ops import JOINING, MOVING
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
+
+_PROGRAM = """
+def loss_fn(w, x, y):
+    return jnp.{of}((x @ w - y) ** 2)
+
+
+def step(w, x, y):
+    loss, grad = jax.value_and_grad(loss_fn)(w, x, y)
+    {reduced}
+    return w - 0.1 * grad, loss
+
+
+train = jax.pmap(step, axis_name="device")
+"""
+
+
+class ScaledByDeviceCount(Rule):
+    """A mean is as many times too large, or too small, as there are devices.
+
+    ## What it does
+    Follows how numbers grow inside of `pmap`, `shard_map` and `vmap` with a name: a sum over a device's share grows with
+    its examples, `psum` makes it grow with the number of devices too, and so do counts and sizes. What is a mean grows
+    with neither.
+
+    ## Why is this bad?
+    Nothing raises, and with one device the numbers are right. On eight, the gradient is eight times as large as that of
+    the loss that is reported: the learning rate is another one on every machine.
+
+    ## Example
+        loss, grads = jax.value_and_grad(mean_loss)(params, x)
+        grads = jax.lax.psum(grads, "device")
+        loss = jax.lax.pmean(loss, "device")
+
+    ## Use instead
+        loss, grads = jax.value_and_grad(mean_loss)(params, x)
+        loss, grads = jax.lax.pmean((loss, grads), "device")
+
+    ## When it cannot tell
+    When what is summed comes through code that was not read, or something is divided by a number that may be that of
+    the devices. A sum of means alone may be meant: it is an error where another mean of the same step is averaged.
+    """
+
+    summary = "A mean is as many times too large, or too small, as there are devices."
+    needs = (Shapes,)
+
+    valid = (
+        Example(_PROGRAM.format(of="mean", reduced='loss, grad = jax.lax.pmean((loss, grad), "device")'), "averaged"),
+        Example(
+            _PROGRAM.format(
+                of="sum",
+                reduced='loss, grad, n = jax.lax.psum((loss, grad, x.shape[0]), "device")\n'
+                "    loss, grad = loss / n, grad / n",
+            ),
+            "sums over the number of all examples",
+        ),
+    )
+    invalid = (
+        Example(
+            _PROGRAM.format(
+                of="mean",
+                reduced='grad = jax.lax.psum(grad, "device")  #!\n    loss = jax.lax.pmean(loss, "device")',
+            ),
+            "a sum of means, where the loss is their mean",
+        ),
+        Example(
+            _PROGRAM.format(
+                of="sum",
+                reduced='loss, n = jax.lax.psum((loss, x.shape[0]), "device")\n'
+                '    loss, grad = loss / n, jax.lax.pmean(grad, "device") / n  #!',
+            ),
+            "a mean of sums over the number of all examples",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every sum over devices, and every quotient of what was reduced over them."""
+        if program.front_end != "source":
+            return
+        reduced = [op for op in program.named("collective") if op.function in OVER_DEVICES]
+        for axis in sorted({axis for op in reduced for axis in axes_reduced(op) or ()}):
+            over = [op for op in reduced if axis in (axes_reduced(op) or ())]
+            yield from _Along(Amounts(facts, axis), over, facts).judged()
+
+
+class _Along:
+    """What is reduced over one axis of devices."""
+
+    def __init__(self, amounts: Amounts, reduced: list[Op], facts: Facts) -> None:
+        self.amounts, self.reduced, self.flow = amounts, reduced, facts.flow
+        self.program = facts.program
+
+    def judged(self) -> Iterator[Obligation]:
+        """Judge every sum of means, and every quotient that a reduction has a part in."""
+        yield from (one for op in self.reduced if op.function in ADDITIONS for one in self._sum(op))
+        yield from (one for op in self.program.mapping("divide") for one in self._quotient(op))
+
+    def _sum(self, op: Op) -> Iterator[Obligation]:
+        given = self.amounts.of(next(iter(op.arguments.values()), None))
+        again = given.reduced and not given.local
+        if not given.data or given.examples != 0 or not (given.mean or again):
+            return
+        if given.devices != 0 or self._is_settled(op.results[0]):
+            yield _judged(given, op, self.amounts.axis)
+        elif again:
+            yield _again(op, self.amounts.axis)
+        else:
+            yield _of_means(op, self.amounts.axis, self._witness(op))
+
+    def _quotient(self, op: Op) -> Iterator[Obligation]:
+        above, below = (self.amounts.of(op.arguments.get(name)) for name in ("x", "y"))
+        made = self.amounts.of(op.results[0])
+        if not above.data or not (above.reduced or below.reduced) or not made.is_mean:
+            return
+        if above.is_mean and above.devices == made.devices:
+            return
+        if not made.devices or self._is_settled(op.results[0]) or not above.reduced:
+            yield _judged(made, op, self.amounts.axis)
+        else:
+            odd = op if above.is_mean else self._odd(op, made.devices)
+            yield _unlike(op, odd, made.devices, self.amounts.axis)
+
+    def _is_settled(self, value: Value) -> bool:
+        """Whether what grows with the devices is divided by their number later on, or may be."""
+        found = walk((value,), lambda one: ahead(self.flow, one, _carries))
+        return any(not amount.devices for one in found if (amount := self.amounts.of(one)).data)
+
+    def _witness(self, op: Op) -> Op | None:
+        """Return the reduction beside that averages a mean over the same axis."""
+        home = self._home(op)
+        return next(
+            (
+                one
+                for one in self.reduced
+                if one.function in AVERAGES and self._home(one) is home
+                if (given := self.amounts.of(next(iter(one.arguments.values()), None))).is_mean and given.local
+            ),
+            None,
+        )
+
+    def _home(self, op: Op) -> Region:
+        """Return the body of the map that an op stands in, or the root."""
+        places = self.flow.places
+        around = list(places.up(places.region_of[op]))
+        mapped = (region for region, holder in around if holder is not None and holder.name in ("pmap", "shard_map"))
+        return next(mapped, around[-1][0])
+
+    def _odd(self, op: Op, devices: int) -> Op:
+        """Return the op that made the side of a quotient which lacks a sum over devices."""
+        value = op.arguments.get("y" if devices > 0 else "x")
+        made = self.flow.maker(value) if isinstance(value, Value) else None
+        return made if made is not None and made.name in ("collective", "array.reduce") else op
+
+
+def _carries(op: Op) -> bool:
+    """Whether what an op makes is a multiple of what it is given, or holds it."""
+    moves = op.name in MOVING | JOINING or op.name in ("array.convert", "py.container", "py.attr", "tree.map")
+    return moves or op.name == "collective" or (op.name == "array.map" and op.function in LINEAR | SCALINGS)
+
+
+def _judged(amount: Amount, op: Op, axis: str) -> Obligation:
+    if amount.devices == 0:
+        return proved(op.span, f"it does not grow with the number of devices along `{axis}`")
+    return unknown(op.span, f"whether it is divided by the number of devices along `{axis}` is not known")
+
+
+def _of_means(op: Op, axis: str, witness: Op | None) -> Obligation:
+    beside = () if witness is None else (Step(witness.span, f"this mean is averaged over `{axis}`"),)
+    return Obligation(
+        op.span,
+        severity=Severity.WARNING if witness is None else Severity.ERROR,
+        message=f"this is a mean on each device, and `{op.function}` adds them up over `{axis}`",
+        current="the result is as many times the mean over all data as there are devices",
+        expected=f"means are averaged over `{axis}`; sums are added up, and divided by the number of all examples",
+        steps=beside,
+        suggestion=f'`jax.lax.pmean(..., "{axis}")`',
+    )
+
+
+def _again(op: Op, axis: str) -> Obligation:
+    return Obligation(
+        op.span,
+        message=f"this is the same on all devices along `{axis}` already, and `{op.function}` adds it up once more",
+        current="the result is as many times too large as there are devices",
+        expected="what was reduced over devices is not summed over them again",
+        suggestion=f"leave `{op.function}` out",
+    )
+
+
+def _unlike(op: Op, odd: Op, devices: int, axis: str) -> Obligation:
+    size = "large" if devices > 0 else "small"
+    sides = ("the divisor", "what it divides") if devices > 0 else ("what is divided", "its divisor")
+    return Obligation(
+        odd.span,
+        message=f"{sides[0]} does not grow with the number of devices along `{axis}`, but {sides[1]} does",
+        current=f"the quotient is as many times too {size} as there are devices",
+        expected="sum and count of a mean are those of the same data: both of one device, or both of all",
+        steps=(Step(op.span, "the quotient is taken here"),) if odd.span != op.span else (),
+        suggestion=f'sum both over "{axis}"',
+    )
