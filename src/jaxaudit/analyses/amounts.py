@@ -13,8 +13,8 @@ from functools import reduce
 
 from jaxaudit.analyses.axes.meetings import meetings
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import Answers, depends, walk
-from jaxaudit.analyses.replication import along, axes_reduced
+from jaxaudit.analyses.queries import Answers, behind, depends, walk
+from jaxaudit.analyses.replication import along, axes_reduced, axes_split, is_checked
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Argument, Op, Value
@@ -122,22 +122,37 @@ class Amounts:
     def _left(self, op: Op, value: Value, ask: _Ask) -> Amount | None:
         """Return what an op with regions gives."""
         if op.name == "grad" and op.results.index(value) >= len(op.regions[0].results):
-            return self._slope(op, ask)
+            return self._slope(op, value, ask)
         inside = (one for region in op.regions for one in made_inside(op, region, value))
         made = _joined(map(ask, inside))
         return replace(made, rows=True) if made is not None and made.data and op.name == "vmap" else made
 
-    def _slope(self, op: Op, ask: _Ask) -> Amount:
+    def _slope(self, op: Op, value: Value, ask: _Ask) -> Amount:
         """Return how a gradient grows: as its loss does, unless it goes through other devices."""
-        loss = ask(op.regions[0].results[0]) if op.regions[0].results else None
-        around = (holder for _, holder in self.flow.places.up(self.flow.places.region_of[op]))
-        shared = any(one is not None and one.name == "shard_map" and one.check is not False for one in around)
-        given = [op.regions[0].params[at] for at in op.differentiated or () if isinstance(at, int)]
+        body = op.regions[0]
+        loss = ask(body.results[0]) if body.results else None
+        given = [body.params[at] for at in op.differentiated or () if isinstance(at, int)]
         inner = walk(op.regions, lambda region: (one for step in region.ops for one in step.regions))
         sent = [step for region in inner for step in region.ops if step.name == "collective" and step.results]
-        if loss is None or shared or any(depends(self.flow, step.results[0], given) for step in sent):
+        summed = self._is_summed(op, value)
+        if loss is None or summed is None or any(depends(self.flow, step.results[0], given) for step in sent):
             return Amount(None, None, None, data=True, local=True)
+        if summed and loss.devices is not None:
+            return replace(loss, devices=loss.devices + 1, rows=False, local=False, reduced=True)
         return replace(loss, rows=False)
+
+    def _is_summed(self, op: Op, value: Value) -> bool | None:
+        """Whether JAX adds a gradient up over the devices, as a checked `shard_map` does by what all devices share."""
+        around = (holder for _, holder in self.flow.places.up(self.flow.places.region_of[op]))
+        mapped = next((one for one in around if one is not None and one.name == "shard_map"), None)
+        if mapped is None or not is_checked(mapped):
+            return False
+        at = op.results.index(value) - len(op.regions[0].results)
+        by = [op.operands[one] for one in op.differentiated or () if isinstance(one, int)]
+        specs = dict(zip(mapped.regions[0].params, axes_split(mapped.placed_in, self.shapes), strict=False))
+        origins = walk(by[at : at + 1], lambda one: behind(self.flow, one, lambda step: step.name in _HOLDING))
+        axes = [specs[one] for one in origins if one in specs]
+        return None if not axes or None in axes else not any(self.axis in (one or ()) for one in axes)
 
     # Ops without regions
 

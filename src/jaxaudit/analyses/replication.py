@@ -409,6 +409,13 @@ def axes_split(specs: tuple[Value | None, ...] | None, shapes: Shapes) -> list[_
     ]
 
 
+def is_checked(op: Op) -> bool:
+    """Whether JAX checks what leaves a `shard_map` as equal, and adds up the gradient of what all devices share."""
+    if op.split_in is not None:
+        return op.check
+    return op.option("check_vma") is not False and op.option("check_rep") is not False
+
+
 def axes_reduced(op: Op) -> _Axes | None:
     """Return the axes of the mesh that a collective goes over; None where they are not written out."""
     given = op.arguments.get("axis_name", op.axis_name or "")

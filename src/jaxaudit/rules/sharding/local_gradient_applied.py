@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import ahead, walk
+from jaxaudit.analyses.replication import is_checked
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
@@ -14,7 +16,9 @@ from jaxaudit.ir.interfaces import made_inside
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import texts_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, made_as, own_results
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, by_hand, made_as, own_results, parts
+from jaxaudit.rules.sharding._shared.homes import home
+from jaxaudit.spans import Span
 
 _PROGRAM = """
 import optax
@@ -85,7 +89,11 @@ class LocalGradientApplied(Rule):
         if program.front_end != "source" or next(program.named("collective"), None) is None:
             return
         flow = facts.flow
-        steps = [_followed(flow, call) for call in applied(program, flow) if call.op.qualified not in APPLIES]
+        calls = [call for call in applied(program, flow) if call.op.qualified not in APPLIES]
+        steps = [_followed(flow, call, leaf) for call in calls for leaf in parts(flow, call.gradients)]
+        written = ((call, leaf) for call in by_hand(program, flow) for leaf in parts(flow, call.gradients))
+        followed = (_followed(flow, call, leaf) for call, leaf in written)
+        steps += [step for step in followed if _renews(flow, step)]
         yield from (one for step in steps for one in _judged(step, steps, flow))
 
 
@@ -94,6 +102,8 @@ class _Step:
     """A gradient that is applied: the derivatives it comes from, and the reductions it came through."""
 
     call: Applied
+    leaf: Value
+    """What is applied: all gradients, or one of them."""
     derivatives: tuple[Op, ...]
     reductions: tuple[Op, ...]
 
@@ -107,7 +117,7 @@ def _is_reduction(op: Op) -> bool:
     return op.name == "collective" and op.function in SAME_ON_ALL_DEVICES
 
 
-def _followed(flow: Flow, call: Applied) -> _Step:
+def _followed(flow: Flow, call: Applied, leaf: Value) -> _Step:
     """Follow what is applied back to the derivative, through whatever changes it."""
 
     def before(value: Value) -> Iterator[Value]:
@@ -119,13 +129,22 @@ def _followed(flow: Flow, call: Applied) -> _Step:
             yield from op.operands
             yield from (inner for region in op.regions for inner in made_inside(op, region, value))
 
-    makers = [op for value in walk(values_in(call.gradients), before) if (op := flow.maker(value)) is not None]
+    makers = [op for value in walk((leaf,), before) if (op := flow.maker(value)) is not None]
     derivatives = dict.fromkeys(op for op in makers if op.name == "grad")
-    return _Step(call, tuple(derivatives), tuple(op for op in makers if _is_reduction(op)))
+    return _Step(call, leaf, tuple(derivatives), tuple(op for op in makers if _is_reduction(op)))
+
+
+def _renews(flow: Flow, step: _Step) -> bool:
+    """Whether `p - rate * g` is about the very parameters that the gradient was taken by."""
+    changed = {origin(flow, one, {}).value for one in values_in(step.call.params)}
+    by = (op.operands[at] for op in step.derivatives for at in op.differentiated or () if isinstance(at, int))
+    return any(origin(flow, one, {}).value in changed for one in by)
 
 
 def _judged(step: _Step, steps: list[_Step], flow: Flow) -> Iterator[Obligation]:
-    span = step.call.op.span
+    made = flow.maker(step.leaf)
+    alone = made is not None and made.name in ("py.item", "py.attr")
+    span = made.span if made is not None and alone else step.call.op.span
     witnesses = [op for one in steps if _run_together(step, one, flow) for op in one.reductions]
     witnesses += [op for derivative in step.derivatives for op in _of_loss(derivative, flow)]
     missing = {
@@ -138,7 +157,7 @@ def _judged(step: _Step, steps: list[_Step], flow: Flow) -> Iterator[Obligation]
     elif any(map(_reduces_inside, step.derivatives)) or _binds_shards(step.call.op, flow):
         yield unknown(span, "whether the gradient is reduced already where it is taken is not known")
     else:
-        yield _finding(step, *min(missing.items(), key=lambda item: item[0]))
+        yield _finding(step, span, *min(missing.items(), key=lambda item: item[0]))
 
 
 def _run_together(step: _Step, other: _Step, flow: Flow) -> bool:
@@ -159,7 +178,9 @@ def _of_loss(derivative: Op, flow: Flow) -> Iterator[Op]:
         return ahead(flow, value, passes)
 
     own = derivative.results[: own_results(derivative)]
-    return (op for value in walk(own, after) for op in flow.readers.get(value, ()) if _is_reduction(op))
+    found = (op for value in walk(own, after) for op in flow.readers.get(value, ()) if _is_reduction(op))
+    # What a later map over devices does with the results says nothing of this one.
+    return (op for op in found if home(flow, op) is home(flow, derivative))
 
 
 def _reduces_inside(derivative: Op) -> bool:
@@ -169,14 +190,14 @@ def _reduces_inside(derivative: Op) -> bool:
 
 
 def _binds_shards(op: Op, flow: Flow) -> bool:
-    """Whether a `shard_map` is around: there JAX adds up the gradient of what all devices share by itself."""
+    """Whether a checked `shard_map` is around: there JAX adds up the gradient of what all devices share by itself."""
     holders = (holder for _, holder in flow.places.up(flow.places.region_of[op]))
-    return any(holder is not None and holder.name == "shard_map" for holder in holders)
+    return any(holder is not None and holder.name == "shard_map" and is_checked(holder) for holder in holders)
 
 
-def _finding(step: _Step, axis: str, witness: Op) -> Obligation:
+def _finding(step: _Step, span: Span, axis: str, witness: Op) -> Obligation:
     return Obligation(
-        step.call.op.span,
+        span,
         message=f"the gradient that is applied here is not reduced over `{axis}`",
         current=f"each copy along `{axis}` applies the gradient of its own data, and their parameters drift apart",
         expected=f"the gradient is averaged over `{axis}` before it is applied, as `{witness.function}` does elsewhere",

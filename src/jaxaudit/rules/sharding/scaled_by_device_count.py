@@ -9,10 +9,11 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, LINEAR, OVER_DEVICES, SCALINGS
 from jaxaudit.ir.ops import JOINING, MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.sharding._shared.homes import home
 
 _PROGRAM = """
 def loss_fn(w, x, y):
@@ -107,6 +108,7 @@ class _Along:
     def judged(self) -> Iterator[Obligation]:
         """Judge every sum of means, and every quotient that a reduction has a part in."""
         yield from (one for op in self.reduced if op.function in ADDITIONS for one in self._sum(op))
+        yield from (one for op in self.program.named("grad") for one in self._summed_by_jax(op))
         yield from (one for op in self.program.mapping("divide") for one in self._quotient(op))
 
     def _sum(self, op: Op) -> Iterator[Obligation]:
@@ -114,12 +116,28 @@ class _Along:
         again = given.reduced and not given.local
         if not given.data or given.examples != 0 or not (given.mean or again):
             return
-        if given.devices != 0 or self._is_settled(op.results[0]):
+        if given.devices not in (0, 1) or (given.devices and not again) or self._is_settled(op.results[0]):
             yield _judged(given, op, self.amounts.axis)
         elif again:
             yield _again(op, self.amounts.axis)
         else:
             yield _of_means(op, self.amounts.axis, self._witness(op))
+
+    def _summed_by_jax(self, op: Op) -> Iterator[Obligation]:
+        """Judge the gradients of means that a checked `shard_map` has summed over the devices."""
+        for value in op.results[len(op.regions[0].results) :]:
+            amount = self.amounts.of(value)
+            if not (amount.is_mean and amount.devices and amount.reduced):
+                continue
+            witness = self._witness(op)
+            later = walk((value,), lambda one: ahead(self.flow, one, _carries))
+            again = next((step for one in later for step in self.flow.readers.get(one, ()) if step in self.reduced), None)
+            if self._is_settled(value) or (again is not None and again.function in ADDITIONS):
+                yield proved(op.span, "what becomes of the sum over the devices is told elsewhere")
+            elif again is not None or witness is not None:
+                yield _by_jax(op, again, witness, self.amounts.axis)
+            else:
+                yield unknown(op.span, "whether the sum of the gradients of all devices is meant is not known")
 
     def _quotient(self, op: Op) -> Iterator[Obligation]:
         above, below = (self.amounts.of(op.arguments.get(name)) for name in ("x", "y"))
@@ -141,23 +159,15 @@ class _Along:
 
     def _witness(self, op: Op) -> Op | None:
         """Return the reduction beside that averages a mean over the same axis."""
-        home = self._home(op)
         return next(
             (
                 one
                 for one in self.reduced
-                if one.function in AVERAGES and self._home(one) is home
+                if one.function in AVERAGES and home(self.flow, one) is home(self.flow, op)
                 if (given := self.amounts.of(next(iter(one.arguments.values()), None))).is_mean and given.local
             ),
             None,
         )
-
-    def _home(self, op: Op) -> Region:
-        """Return the body of the map that an op stands in, or the root."""
-        places = self.flow.places
-        around = list(places.up(places.region_of[op]))
-        mapped = (region for region, holder in around if holder is not None and holder.name in ("pmap", "shard_map"))
-        return next(mapped, around[-1][0])
 
     def _odd(self, op: Op, devices: int) -> Op:
         """Return the op that made the side of a quotient which lacks a sum over devices."""
@@ -188,6 +198,21 @@ def _of_means(op: Op, axis: str, witness: Op | None) -> Obligation:
         expected=f"means are averaged over `{axis}`; sums are added up, and divided by the number of all examples",
         steps=beside,
         suggestion=f'`jax.lax.pmean(..., "{axis}")`',
+    )
+
+
+def _by_jax(op: Op, again: Op | None, witness: Op | None, axis: str) -> Obligation:
+    place = op if again is None else again
+    beside = () if witness is None or witness is again else (Step(witness.span, f"this mean is averaged over `{axis}`"),)
+    taken = () if place is op else (Step(op.span, "the gradient is taken here"),)
+    return Obligation(
+        place.span,
+        message=f"JAX has summed this gradient of a mean over `{axis}` already: it is too large by the number of devices",
+        current="in a checked `shard_map`, the gradient by what all devices share is the sum of those of all devices; "
+        "a mean of these equal sums changes nothing",
+        expected="the loss is averaged over the devices inside of the function that is differentiated",
+        steps=(*taken, *beside),
+        suggestion=f'return `jax.lax.pmean(loss, "{axis}")` from the loss function',
     )
 
 
