@@ -47,6 +47,11 @@ class Amount:
         """Whether it is a mean over examples, of however many devices."""
         return self.mean and self.examples == 0
 
+    @property
+    def is_raw(self) -> bool:
+        """Whether it holds elements, or state, as a device was given them."""
+        return self.data and self.devices == 0 and not self.mean and not self.reduced
+
 
 _NUMBER = Amount()
 _ANY_NUMBER = Amount(devices=None)
@@ -162,7 +167,7 @@ class Amounts:
             return self._collected(op, self._of(first, ask))
         if op.name == "array.shape":
             return self._counted(op, first, ask)
-        if op.name == "array.reduce" and op.function in ADDITIONS | AVERAGES | COUNTS:
+        if op.name == "array.reduce":
             return self._reduced(op, self._of(first, ask))
         if op.name == "array.map":
             return _mapped(op, [self._of(one, ask) for one in op.arguments.values()])
@@ -216,14 +221,16 @@ class Amounts:
         if not given.data:
             return given
         over = self._over_examples(op, given)
-        averages = op.function in AVERAGES
         if over is False:
             return given
-        if averages:
-            examples = 0 if given.examples is None else given.examples
-            return replace(given, examples=examples, rows=None if over is None else False, mean=True)
+        whole = not op.has("axis", "axes") or op.argument("axis", "axes") is None
+        rows = None if over is None and not whole else False
+        if op.function in AVERAGES:
+            return replace(given, examples=given.examples or 0, rows=rows, mean=True)
+        if op.function not in ADDITIONS | COUNTS:
+            return replace(given, examples=0 if given.examples == 0 else None, rows=rows)
         examples = None if over is None or given.examples is None else given.examples + 1
-        return replace(given, examples=examples, rows=None if over is None else False)
+        return replace(given, examples=examples, rows=rows)
 
     def _over_examples(self, op: Op, given: Amount) -> bool | None:
         """Whether a reduction goes over the axis of examples; None where that cannot be told."""
@@ -293,13 +300,20 @@ def _either(one: Amount, other: Amount) -> Amount:
         return one if one.data else other
     return Amount(
         one.examples if one.examples == other.examples else None,
-        one.devices if one.devices == other.devices else None,
+        _common(one, other),
         one.rows if one.rows == other.rows else None,
         data=True,
         mean=one.mean and other.mean,
         local=one.local or other.local,
         reduced=one.reduced or other.reduced,
     )
+
+
+def _common(one: Amount, other: Amount) -> int | None:
+    """Return how a sum grows with the devices: what is no mean and no sum takes the scale of what is added to it."""
+    if one.devices != other.devices:
+        return next((b.devices for a, b in ((one, other), (other, one)) if a.is_raw and not b.is_raw), None)
+    return one.devices
 
 
 def _mapped(op: Op, given: list[Amount]) -> Amount:

@@ -209,9 +209,13 @@ FLIPS = {"flip": 0, "flipud": 0, "fliplr": 1}
 """Turn an axis back to front: this one, unless told another."""
 REORDERED = _ids("roll flip fliplr flipud sort permutation")
 """Return all elements of one array in another order."""
+COPIES_FOR_DEVICES = _ids("replicate device_put_replicated broadcast_to broadcast tile repeat stack full ones zeros")
+"""Give every device, or every element of a new axis, the same."""
+FIRST_DEVICE = _ids("unreplicate")
+"""Take what the first device has."""
 COUNTS = _ids("count_nonzero")
 """Return how many elements are true."""
-NUMBERS_OF_DEVICES = _ids("jax.device_count jax.local_device_count axis_size")
+NUMBERS_OF_DEVICES = _ids("device_count local_device_count axis_size")
 """Return how many devices there are."""
 OVER_DEVICES = _ids("psum pmean pmax pmin")
 """Reduce over devices, element by element; gathering makes arrays of more axes."""

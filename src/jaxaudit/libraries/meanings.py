@@ -34,6 +34,9 @@ AFFINE = frozenset("Linear Dense DenseGeneral LinearGeneral MLP Conv".split())
 ENDS_OTHERWISE = ("activate_final", "final_activation")
 """Options of layers that put an activation behind it."""
 
+BATCH_STATISTICS = frozenset(("flax.linen.BatchNorm",))
+"""Layers that keep statistics of the batches they see, of all devices where they are given the name of an axis."""
+
 NORMALISING = frozenset("LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm SpectralNorm".split())
 EMBEDDING = frozenset(("Embed", "Embedding"))
 

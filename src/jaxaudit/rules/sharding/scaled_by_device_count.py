@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.amounts import Amount, Amounts
+from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.replication import axes_reduced
@@ -116,8 +116,9 @@ class _Along:
         again = given.reduced and not given.local
         if not given.data or given.examples != 0 or not (given.mean or again):
             return
-        if given.devices not in (0, 1) or (given.devices and not again) or self._is_settled(op.results[0]):
-            yield _judged(given, op, self.amounts.axis)
+        grows = self._grows(op.results[0]) if given.devices == 0 or again else None
+        if not grows:
+            yield _settled(op, self.amounts.axis, grows)
         elif again:
             yield _again(op, self.amounts.axis)
         else:
@@ -130,10 +131,10 @@ class _Along:
             if not (amount.is_mean and amount.devices and amount.reduced):
                 continue
             witness = self._witness(op)
-            later = walk((value,), lambda one: ahead(self.flow, one, _carries))
-            again = next((step for one in later for step in self.flow.readers.get(one, ()) if step in self.reduced), None)
-            if self._is_settled(value) or (again is not None and again.function in ADDITIONS):
-                yield proved(op.span, "what becomes of the sum over the devices is told elsewhere")
+            again = next((step for one in walk((value,), self._later) for step in self.flow.readers.get(one, ()) if step in self.reduced), None)
+            grows = self._grows(value)
+            if not grows or (again is not None and again.function in ADDITIONS):
+                yield _settled(op, self.amounts.axis, grows)
             elif again is not None or witness is not None:
                 yield _by_jax(op, again, witness, self.amounts.axis)
             else:
@@ -146,16 +147,28 @@ class _Along:
             return
         if above.is_mean and above.devices == made.devices:
             return
-        if not made.devices or self._is_settled(op.results[0]) or not above.reduced:
-            yield _judged(made, op, self.amounts.axis)
+        grows = self._grows(op.results[0]) if above.reduced else None
+        if not grows:
+            yield _settled(op, self.amounts.axis, grows)
         else:
             odd = op if above.is_mean else self._odd(op, made.devices)
             yield _unlike(op, odd, made.devices, self.amounts.axis)
 
-    def _is_settled(self, value: Value) -> bool:
-        """Whether what grows with the devices is divided by their number later on, or may be."""
-        found = walk((value,), lambda one: ahead(self.flow, one, _carries))
-        return any(not amount.devices for one in found if (amount := self.amounts.of(one)).data)
+    def _grows(self, value: Value) -> bool | None:
+        """Whether what grows with the devices is left so: not divided by their number later; None where it may be."""
+        found = [(one, self.amounts.of(one)) for one in walk((value,), self._later)]
+        if any(amount.data and amount.devices == 0 for _, amount in found):
+            return False
+        # What is added to it takes nothing of it away.
+        scaled = [amount for one, amount in found if (op := self.flow.maker(one)) and op.function in SCALINGS]
+        return None if any(amount.data and amount.devices is None for amount in scaled) else True
+
+    def _later(self, value: Value) -> Iterator[Value]:
+        """Return what becomes of a number, until it is given to the devices again."""
+        for one in ahead(self.flow, value, _carries):
+            entry = self.flow.entered(one)
+            if entry is None or entry.op.name not in ("pmap", "shard_map"):
+                yield one
 
     def _witness(self, op: Op) -> Op | None:
         """Return the reduction beside that averages a mean over the same axis."""
@@ -182,9 +195,9 @@ def _carries(op: Op) -> bool:
     return moves or op.name == "collective" or (op.name == "array.map" and op.function in LINEAR | SCALINGS)
 
 
-def _judged(amount: Amount, op: Op, axis: str) -> Obligation:
-    if amount.devices == 0:
-        return proved(op.span, f"it does not grow with the number of devices along `{axis}`")
+def _settled(op: Op, axis: str, grows: bool | None) -> Obligation:
+    if grows is False:
+        return proved(op.span, f"in the end it does not grow with the number of devices along `{axis}`")
     return unknown(op.span, f"whether it is divided by the number of devices along `{axis}` is not known")
 
 
