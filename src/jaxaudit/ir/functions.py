@@ -209,7 +209,7 @@ FLIPS = {"flip": 0, "flipud": 0, "fliplr": 1}
 """Turn an axis back to front: this one, unless told another."""
 REORDERED = _ids("roll flip fliplr flipud sort permutation")
 """Return all elements of one array in another order."""
-COPIES_FOR_DEVICES = _ids("replicate device_put_replicated broadcast_to broadcast tile repeat stack full ones zeros")
+COPIES_FOR_DEVICES = _ids("replicate device_put_replicated broadcast_to broadcast tile repeat")
 """Give every device, or every element of a new axis, the same."""
 FIRST_DEVICE = _ids("unreplicate")
 """Take what the first device has."""

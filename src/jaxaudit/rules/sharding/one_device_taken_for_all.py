@@ -13,13 +13,13 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import COPIES_FOR_DEVICES, FIRST_DEVICE, OVER_DEVICES, SAME_ON_ALL_DEVICES
-from jaxaudit.ir.interfaces import Mapped
+from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import UNFOLLOWED
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.libraries.meanings import BATCH_STATISTICS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
-_HANDED_ON = frozenset(("py.container", "py.attr", "py.unpack", "device.place", "array.convert", "array.numpy"))
+_HANDED_ON = frozenset(("array.join", "array.create", "py.container", "py.attr", "py.unpack", "device.place", "array.convert", "array.numpy"))
 _LAYERS = frozenset(f"{name}.__call__" for name in BATCH_STATISTICS)
 _STEPS = playing("train_state.step")
 
@@ -93,19 +93,21 @@ class _Devices:
                 yield from self._verdict(inner, outer, one)
 
     def _verdict(self, inner: Value, outer: Value, read: Op) -> Iterator[Obligation]:
-        if not self._unreduced(inner):
+        of = self._unreduced(inner)
+        if not of:
             yield proved(read.span, "what is read of one device is the same on all")
             return
         if self._unreduced(inner, self._is_statistic):
             return
         layers, made = self._layers(inner), self.flow.maker(inner)
+        witness = next((op for op, data in self._witnesses if data <= of or of & self._fresh), None)
         opaque = layers == [] or (made is not None and made.name in ("py.call_library", *UNFOLLOWED))
-        if opaque or not (self._witnesses or self._shares):
+        if opaque or (witness is None and (self._witnesses or not self._shares)):
             yield unknown(read.span, "whether all devices have the same of this cannot be told")
             return
         kept = any(depends(self.flow, given, (outer,)) for given in self.op.operands)
-        reported = any(one in self.body.results for op in self._witnesses for one in op.results)
-        yield _finding(inner, read, self.axis, next(iter(self._witnesses), None), layers, sure=kept or reported)
+        reported = any(one in self.body.results for op, _ in self._witnesses for one in op.results)
+        yield _finding(inner, read, self.axis, witness, layers, sure=kept or reported)
 
     # Outside
 
@@ -135,10 +137,19 @@ class _Devices:
 
     @cached_property
     def _data(self) -> frozenset[Value]:
-        """The parameters that differ from device to device: mapped, no copies, and not what the map itself renews."""
-        pairs = Mapped(self.op).elements
-        found = [(param, given) for param, given in pairs if not depends(self.flow, given, self.op.results)]
-        return frozenset(param for param, given in found if not self._is_copied(given) and not self._is_trained(param))
+        """The parameters that may differ from device to device: mapped, no copies, and not what devices have made."""
+        made = [one for op in self.flow.program.named("pmap") for one in op.results]
+        pairs = [(param, given) for param, given in Mapped(self.op).elements if not depends(self.flow, given, made)]
+        return frozenset(param for param, given in pairs if not self._is_copied(given) and not self._is_trained(param))
+
+    @cached_property
+    def _fresh(self) -> frozenset[Value]:
+        """The data that are others in every turn of the loop in which the state of the devices is renewed."""
+        places = self.flow.places
+        loops = [region for region, op in places.up(places.region_of[self.op]) if op is not None and Loop.of(op)]
+        given = dict(Mapped(self.op).elements)
+        homes = ((param, places.region_of_value(given[param])) for param in self._data)
+        return frozenset(param for param, at in homes for region in loops[:1] if places.within(at, region))
 
     @cached_property
     def _shares(self) -> bool:
@@ -150,7 +161,7 @@ class _Devices:
         """Whether an argument holds the same for every device."""
         holding = walk((given,), lambda one: behind(self.flow, one, lambda op: op.name in _HANDED_ON))
         makers = (self.flow.maker(one) for one in holding)
-        return any(op is not None and op.function in COPIES_FOR_DEVICES for op in makers)
+        return any(op is not None and (op.function in COPIES_FOR_DEVICES or _repeats(op)) for op in makers)
 
     def _is_trained(self, param: Value) -> bool:
         """Whether a derivative is taken by a parameter."""
@@ -159,9 +170,9 @@ class _Devices:
         held = walk(by, lambda one: behind(self.flow, one, lambda op: op.name in _HANDED_ON))
         return any(one is param for one in held)
 
-    def _unreduced(self, value: Value, stops: Through = nothing) -> bool:
-        """Whether a value depends on the data of one device, by a way on which nothing stops."""
-        return any(one in self._data for one in walk((value,), lambda one: self._behind(one, stops)))
+    def _unreduced(self, value: Value, stops: Through = nothing) -> frozenset[Value]:
+        """Return the data of one device that a value depends on, by ways on which nothing stops."""
+        return self._data & frozenset(walk((value,), lambda one: self._behind(one, stops)))
 
     def _behind(self, value: Value, stops: Through) -> Iterator[Value]:
         op = self.flow.maker(value)
@@ -188,10 +199,11 @@ class _Devices:
         return _keeps_statistics(op) or (op.name == "array.reduce" and self.amounts.of(op.results[0]).rows is False)
 
     @cached_property
-    def _witnesses(self) -> list[Op]:
-        """The reductions of the body that put together what was made of the same data."""
+    def _witnesses(self) -> list[tuple[Op, frozenset[Value]]]:
+        """The reductions of the body, each with the data that it puts together."""
         reduced = [op for op in _ops(self.body) if self._is_reduced(op) and op.function in OVER_DEVICES]
-        return [op for op in reduced if any(self._unreduced(one) for one in op.operands)]
+        found = [(op, self._unreduced(one)) for op in reduced for one in op.operands[:1]]
+        return [(op, data) for op, data in found if data]
 
     def _layers(self, value: Value) -> list[Op] | None:
         """Return the layers whose statistics a value is, those that know no axis; None where it is no such thing."""
@@ -208,6 +220,11 @@ class _Devices:
 def _keeps_statistics(op: Op) -> bool:
     """Whether a call of a network gives its renewed collections back, of which nothing is said of devices."""
     return op.name == "py.call_library" and op.arguments.get("mutable") not in (None, False)
+
+
+def _repeats(op: Op) -> bool:
+    """Whether an op writes a list of one thing again and again: `[x] * n`."""
+    return op.name == "array.map" and isinstance(op.arguments.get("x"), tuple) and op.function == "multiply"
 
 
 def _ops(region: Region) -> Iterator[Op]:
