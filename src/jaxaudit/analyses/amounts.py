@@ -96,6 +96,8 @@ class Amounts:
             return self._entered(value, ask)
         if op.regions:
             return self._left(op, value, ask)
+        if op.name == "py.unpack" and op.star is None and _is_shape(self.flow.maker(op.operands[0])):
+            return self._size(op.operands[0], op.results.index(value), ask)
         return self._computed(op, ask)
 
     # Borders
@@ -175,7 +177,7 @@ class Amounts:
             parts = op.operands if op.name != "array.select" else op.operands[-2:]
             return _joined(map(ask, parts)) or _NUMBER
         if op.name == "py.item" and isinstance(first, Value) and _is_shape(self.flow.maker(first)):
-            return self._size(op, first, ask)
+            return self._size(first, op.arguments.get("index"), ask)
         if op.name in _HOLDING or (op.name == "py.call_library" and op.function in ADDITIONS):
             return _joined(map(ask, op.operands)) or _NUMBER
         if op.name == "key.draw" and self._of(op.arguments.get("key"), ask).data:
@@ -204,11 +206,11 @@ class Amounts:
             return _NUMBER if of.data else _ANY_NUMBER
         return Amount(examples=1 if of.rows and op.function != "shape" else None)
 
-    def _size(self, op: Op, shape: Value, ask: _Ask) -> Amount:
+    def _size(self, shape: Value, at: Argument, ask: _Ask) -> Amount:
         """Return how the size of one axis grows."""
         made = self.flow.maker(shape)
         base = None if made is None else next(iter(made.arguments.values()), None)
-        of, at = self._of(base, ask), op.arguments.get("index")
+        of = self._of(base, ask)
         if not of.data or not isinstance(at, int) or not isinstance(base, Value):
             return _ANY_NUMBER
         dims = self.shapes.of(base).dims or ()

@@ -213,6 +213,8 @@ COPIES_FOR_DEVICES = _ids("replicate device_put_replicated broadcast_to broadcas
 """Give every device, or every element of a new axis, the same."""
 FIRST_DEVICE = _ids("unreplicate")
 """Take what the first device has."""
+DIAGONALS = _ids("diag diagonal trace")
+"""Take the elements whose row and column have one number."""
 COUNTS = _ids("count_nonzero")
 """Return how many elements are true."""
 NUMBERS_OF_DEVICES = _ids("device_count local_device_count axis_size")

@@ -1,0 +1,177 @@
+"""The rule `local-position-as-global`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.positions import Counted, Positions
+from jaxaudit.analyses.queries import behind, walk
+from jaxaudit.analyses.replication import axes_reduced
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.literals import axes_in
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import COMPARISONS, COUNTING, DIAGONALS
+from jaxaudit.ir.ops import JOINING, KEEPING
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+
+_PROGRAM = """import optax
+
+
+def contrast(x, y):
+    everyone = jax.lax.all_gather(y, "device", axis=0, tiled=True)
+    labels = {labels}
+    losses = optax.softmax_cross_entropy_with_integer_labels(x @ everyone.T, labels)
+    return jax.lax.pmean(losses.mean(), "device")
+
+
+loss = jax.pmap(contrast, axis_name="device")
+"""
+
+
+class LocalPositionAsGlobal(Rule):
+    """Positions that count from zero on every device are used as positions among what all devices have.
+
+    ## What it does
+    Finds what counts the elements of one device's share, as `arange(x.shape[0])` does inside of `pmap` or of a
+    `shard_map` that spreads this axis, and asks what it meets: labels or indices into an axis that `all_gather` made,
+    positions along such an axis, or values that are themselves gathered along it.
+
+    ## Why is this bad?
+    On the first device, and on one device alone, all is right. On all others the labels point at the examples of the
+    first device, and the positions of every block start anew.
+
+    ## Example
+        everyone = jax.lax.all_gather(y, "device", tiled=True)
+        labels = jnp.arange(x.shape[0])
+
+    ## Use instead
+        labels = jax.lax.axis_index("device") * x.shape[0] + jnp.arange(x.shape[0])
+
+    ## When it cannot tell
+    When something is added to the positions that may be where the share begins, or when it is not known which axis was
+    gathered. Positions that meet only their own share are not listed.
+    """
+
+    summary = "Positions within one device's share are used as positions among what all devices have."
+    needs = (Shapes,)
+
+    valid = (
+        Example(
+            _PROGRAM.format(labels='jax.lax.axis_index("device") * x.shape[0] + jnp.arange(x.shape[0])'), "of all"
+        ),
+        Example(
+            "def pick(x, y):\n"
+            '    everyone = jax.lax.all_gather(y, "device", axis=0, tiled=True)\n'
+            "    best = (x @ everyone.T).argmax(axis=-1)\n"
+            "    return everyone[best], (x @ everyone.T)[jnp.arange(x.shape[0]), best]\n\n\n"
+            'run = jax.pmap(pick, axis_name="device")\n',
+            "rows of one device, columns of all",
+        ),
+    )
+    invalid = (Example(_PROGRAM.format(labels="jnp.arange(x.shape[0])  #!"), "of one device"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every place where positions meet an axis that all devices share."""
+        gathers = [op for op in program.named("collective") if op.function == "all_gather"]
+        if program.front_end != "source":
+            return
+        for axis in sorted({axis for op in gathers for axis in axes_reduced(op) or ()}):
+            along = _Along(Positions(facts, axis), facts)
+            yield from along.judged()
+            yield from (one for op in gathers if axes_reduced(op) == {axis} for one in along.entering(op))
+
+
+class _Along:
+    """What meets along one axis of devices."""
+
+    def __init__(self, positions: Positions, facts: Facts) -> None:
+        self.positions, self.flow, self.program = positions, facts.flow, facts.program
+
+    def judged(self) -> Iterator[Obligation]:
+        """Judge everything that takes positions along the whole axis."""
+        for op in self.program.walk():
+            for taken in self._taken(op):
+                how = self.positions.counted(taken)
+                if how is Counted.WHOLE:
+                    yield proved(op.span, f"the positions are counted over all devices along `{self.positions.axis}`")
+                elif how is Counted.SHARE and isinstance(taken, Value):
+                    # What is also the place of a row is right there: only here it is not.
+                    twice = op.operands.count(taken) > 1 or _values(op.arguments.get("index")).count(taken) > 1
+                    yield _finding(op if twice else self._made(taken, op), op, self.positions.axis)
+            if self._is_diagonal(op):
+                yield _finding(op, op, self.positions.axis)
+
+    def _taken(self, op: Op) -> Iterator[Argument]:
+        """Return what an op takes for positions along an axis that holds what all devices have."""
+        whole, size = self.positions.whole, self.positions.size
+        if op.name == "array.map" and op.function in COMPARISONS and len(op.operands) == 2:
+            known = [self.positions.counted(one) for one in op.operands]
+            yield from (op.operands[1 - at] for at, how in enumerate(known) if how is Counted.WHOLE)
+        elif op.name == "py.call_library" and op.loss and -1 in whole(op.arguments.get("logits")):
+            yield op.arguments.get("labels")
+        elif op.function == "one_hot" and size(op.arguments.get("num_classes")) is Counted.WHOLE:
+            yield op.arguments.get("x")
+        elif op.name == "array.gather":
+            base, indices = op.argument("arr", "a", "operand"), op.arguments.get("indices")
+            if frozenset(axes_in(op.argument("axis")) or ()) & whole(base):
+                yield indices
+        elif op.name == "py.item":
+            index = op.arguments.get("index")
+            parts = index if isinstance(index, tuple) else (index,)
+            plain = ... not in parts and "..." not in parts and None not in parts
+            yield from (one for at, one in enumerate(parts) if plain and at in whole(op.arguments.get("base")))
+
+    def _is_diagonal(self, op: Op) -> bool:
+        """Whether an op pairs the examples of one device with the first ones of all."""
+        if op.function == "eye":
+            sizes = [self.positions.size(op.arguments.get(name)) for name in ("N", "M")]
+            return sizes == [Counted.SHARE, Counted.WHOLE]
+        whole = self.positions.whole(op.operands[0]) if op.function in DIAGONALS and op.operands else frozenset()
+        return -1 in whole and 0 not in whole
+
+    def entering(self, gather: Op) -> Iterator[Obligation]:
+        """Judge positions that enter, element by element, what is gathered along the axis that they count."""
+        at = gather.arguments.get("axis", 0)
+        for value in walk(gather.operands[:1], self._elements):
+            op = self.flow.maker(value)
+            if op is None or op.name != "array.create" or op.function not in COUNTING:
+                continue
+            if self.positions.counted(value) is Counted.SHARE and self._is_along(op, gather, at):
+                yield _finding(op, gather, self.positions.axis)
+
+    def _elements(self, value: Value) -> Iterator[Value]:
+        """Return what the elements of a value were computed from."""
+        op = self.flow.maker(value)
+        if self.positions.counted(value) is Counted.WHOLE:
+            return
+        if op is None or op.regions:
+            yield from behind(self.flow, value, lambda step: step.name == "tree.map")
+        elif op.name in KEEPING | JOINING or op.name in ("array.map", "array.dot", "py.item", "array.gather"):
+            yield from op.operands
+
+    def _is_along(self, op: Op, gather: Op, at: Argument) -> bool:
+        """Whether the axis that is gathered is one that a `shard_map` spreads, and that is counted here."""
+        dims = self.positions.shapes.of(gather.operands[0]).dims or ()
+        names = [{label.name for label in dim.labels if label.kind == "shard"} for dim in dims]
+        return isinstance(at, int) and -len(dims) <= at < len(dims) and self.positions.axis in names[at]
+
+    def _made(self, value: Value, otherwise: Op) -> Op:
+        """Return the op that counts, which is where the device's own place has to be added."""
+        made = (self.flow.maker(one) for one in walk((value,), lambda one: behind(self.flow, one)))
+        return next((op for op in made if op is not None and op.function in COUNTING), otherwise)
+
+
+def _values(index: Argument) -> list[Argument]:
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def _finding(made: Op, used: Op, axis: str) -> Obligation:
+    return Obligation(
+        made.span,
+        message=f"these positions count from zero on every device along `{axis}`, and are used as those of all",
+        current=f"the size that they run up to is that of one device's share; what they meet was gathered over `{axis}`",
+        expected="a position among what all devices have is moved by where the share of this device begins",
+        steps=(Step(used.span, "they are used here as positions over all devices"),) if used.span != made.span else (),
+        suggestion=f'add `jax.lax.axis_index("{axis}")` times the size of a share',
+    )
