@@ -89,9 +89,14 @@ def _judge(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     made = None if value is None else flow.giver(value, note)
     if value is None or made is None or loop is None:
         return
+    carried = [param for param, following in loop.successors if following is param]
+    if made.function == "ppermute":
+        # What a neighbour sends is the neighbour's own of the very same.
+        sent = [param for param in carried if param in made.operands and param.name]
+        yield from (_finding(note, made, param) for param in sent)
+        return
     if not any(flow.is_read(one) for one in made.results if one is not value):
         return
-    carried = [param for param, following in loop.successors if following is param]
     fitting = [param for param in carried if _is_used(param, flow) and _is_alike(shapes.of(param), shapes.of(value))]
     found = [param for param in fitting if depends(flow, value, (param,))]
     if len(found) == 1 and found[0].name:

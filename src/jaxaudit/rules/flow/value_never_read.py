@@ -102,7 +102,7 @@ class ValueNeverRead(Rule):
         """List every function that reads all it binds, and every value of the others that is lost."""
         if not program.reads:
             return
-        computed = (op for op in program.named(*(ARRAYS - _FIRST)) if _gives_array(op, facts.flow))
+        computed = (op for op in program.named(*(ARRAYS - _FIRST), "collective") if _gives_array(op, facts.flow))
         arrays = {op.span for op in computed}
         told = {one.note.span for one in unread_variables(program, facts.flow)}
         told |= {note.span for note in lost_successors(facts)}
