@@ -229,11 +229,22 @@ class Variation:
         if self.op.name in MAPPED:
             position = self.region.params.index(value)
             mapped = Mapped(self.op).is_mapped(position)
+            if mapped is None and self.op.name == "shard_map":
+                mapped = self._is_spread(position)
             return Vary.UNKNOWN if mapped is None else (self._rows(self.op.operands[position]) if mapped else Vary.SAME)
         for param, _, position in Loop(self.op).carried_in(self.region):
             if param is value:
                 return self._carried(value, position)
         return next((self._rows(whole) for one, whole in Loop(self.op).elements if one is value), Vary.VARIES)
+
+    def _is_spread(self, position: int) -> bool | None:
+        """Whether the spec of an argument names axes, so that each device has another part; None if that is open."""
+        said = next(iter((self.op.placed_in or ())[position : position + 1]), None)
+        spec = None if said is None else self.places.maker.get(said)
+        parts = None if spec is None else spec.arguments.get("partitions", ())
+        if not isinstance(parts, tuple) or any(isinstance(one, Value) for one in parts):
+            return None
+        return any(one is not None for one in parts)
 
     def _rows(self, whole: Value) -> Vary:
         """Rows differ, unless they are copies of one key, or what made them made the same each time."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
+from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, depends, readers, walk
@@ -73,14 +75,39 @@ class ShardTakenForWhole(Rule):
         for op in program.named("shard_map"):
             inside = list(_ops(op.regions[0]))
             found = [(one, axis) for one in inside for axis in sorted(_along(one, shapes))]
-            ways = {one: _Way(one, axis, facts.flow, shapes) for one, axis in found if one.name in _STATISTICS}
+            ways = {
+                one: _Way(one, axis, facts.flow, partial(_is_shard, shapes=shapes, axis=axis))
+                for one, axis in found
+                if one.name in _STATISTICS
+            }
             for one, axis in found:
                 sent = [step for step in inside if _goes_over(step, axis)]
                 if one.name in _STATISTICS:
-                    witness = next((w.op for w in ways.values() if w.axis == axis and w.is_reduced), None)
+                    witness = next((w.op for w in ways.values() if w.axis == axis and w.reduced is not None), None)
                     yield _judged(ways[one], witness, sent)
                 elif _is_recurrent(one, facts.flow):
                     yield _recurrence(one, axis, sent, specs_naming(op, axis, facts.flow, shapes))
+        for op in program.named("pmap"):
+            axis = op.option("axis_name")
+            if op.regions and isinstance(axis, str):
+                yield from _beside_reduced(op, Amounts(facts, axis), facts.flow)
+
+
+def _beside_reduced(op: Op, amounts: Amounts, flow: Flow) -> Iterator[Obligation]:
+    """Judge statistics of one device's examples that are used together with one of the same array that is of all."""
+
+    def is_share(value: Value) -> bool:
+        return amounts.of(value).rows is True and amounts.of(value).local
+
+    inside = (one for one in _ops(op.regions[0]) if one.name in ("array.reduce", "array.linalg") and one.operands)
+    found = [one for one in inside if is_share(one.operands[0]) and amounts.of(one.results[0]).rows is False]
+    ways = [_Way(one, amounts.axis, flow, is_share) for one in found]
+    for way in ways:
+        others = [] if way.used is None or way.reduced is not None else way.used.operands
+        beside = [one for one in ways if one.reduced is not None and one.op.operands[0] is way.op.operands[0]]
+        met = (one for one in beside if any(depends(flow, value, one.ended) for value in others))
+        if (witness := next(met, None)) is not None:
+            yield _judged(way, witness.op, [])
 
 
 def _ops(region: Region) -> Iterator[Op]:
@@ -105,15 +132,20 @@ def _goes_over(op: Op, axis: str) -> bool:
 class _Way:
     """What becomes of a sum, mean or maximum of one shard."""
 
-    def __init__(self, op: Op, axis: str, flow: Flow, shapes: Shapes) -> None:
-        self.op, self.axis, self.shapes = op, axis, shapes
+    def __init__(self, op: Op, axis: str, flow: Flow, is_share: Callable[[Value], bool]) -> None:
+        self.op, self.axis, self._is_share = op, axis, is_share
         values = list(walk(op.results, lambda value: ahead(flow, value, lambda step: self._keeps(step, value))))
         pairs = [(value, end) for value in values for end in readers(flow, value)]
         ends = [end for value, end in pairs if not self._keeps(end, value) and not end.regions]
         whole = op.name != "array.normalise"
-        self.is_reduced = whole and any(_goes_over(end, axis) for end in ends)
+        self.reduced = next((end for end in ends if whole and _goes_over(end, axis)), None)
         used = next((end for end in ends if end.name.startswith("array.") and end.name != "array.shape"), None)
         self.used = used if whole else op
+
+    @property
+    def ended(self) -> Sequence[Value]:
+        """What the reduction over devices gives."""
+        return () if self.reduced is None else self.reduced.results
 
     def _keeps(self, op: Op, value: Value) -> bool:
         """Whether an op leaves a part of a sum a part of the sum, so that it can still be reduced over devices."""
@@ -125,14 +157,17 @@ class _Way:
 
     def _meets_elements(self, op: Op, value: Value) -> bool:
         """Whether an op puts a statistic together with the elements of an axis that is spread the same way."""
-        others = [self.shapes.of(one).dims or () for one in op.operands if one is not value]
-        labels = (label for dims in others for dim in dims for label in dim.labels)
-        return any(label.kind == "shard" and label.name == self.axis for label in labels)
+        return any(self._is_share(one) for one in op.operands if one is not value)
+
+
+def _is_shard(value: Value, shapes: Shapes, axis: str) -> bool:
+    labels = (label for dim in shapes.of(value).dims or () for label in dim.labels)
+    return any(label.kind == "shard" and label.name == axis for label in labels)
 
 
 def _judged(way: _Way, witness: Op | None, sent: list[Op]) -> Obligation:
     op, axis = way.op, way.axis
-    if way.is_reduced:
+    if way.reduced is not None:
         return proved(op.span, f"it is reduced over `{axis}`")
     if way.used is None:
         return proved(op.span, f"it leaves as that of one device along `{axis}`")

@@ -11,7 +11,7 @@ from jaxaudit.analyses.replication import Collected, Devices, How, Part
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, SCALINGS
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.ops import KEEPING, PASSED_ON
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 _PROGRAM = """from jax.sharding import PartitionSpec as P
@@ -104,7 +104,9 @@ class WrongCollective(Rule):
             if not op.regions or (op.name == "vmap" and op.option("axis_name") is None) or _is_inside(op, flow):
                 continue
             known = Devices(op, shapes)
-            yield from (_judged(one, known, flow) for one in known.collected)
+            for one in known.collected:
+                met = _met_by_share(one, shapes, flow)
+                yield _judged(one, known, flow) if met is None else _shares_mixed(one, met)
             yield from (_over_other_axis(part) for part in known.left_open)
 
 
@@ -127,6 +129,40 @@ def _judged(one: Collected, known: Devices, flow: Flow) -> Obligation:
     if parts and all(_gives_whole(function, part) for part in parts):
         return proved(span, f"what each device has of `{one.axis}` is put together to what it is of all")
     return unknown(span, f"whether this reduction over `{one.axis}` gives what is meant cannot be told")
+
+
+def _met_by_share(one: Collected, shapes: Shapes, flow: Flow) -> Op | None:
+    """Return where what was made of all shares of an axis, element by element, meets the share of one device again."""
+    places = _spread(shapes, one.op.operands[0], one.axis) if one.op.operands else set()
+    elementwise = through_ops("array.map", "array.convert", *PASSED_ON)
+    found = walk(one.op.results, lambda value: ahead(flow, value, elementwise)) if places else ()
+    for value in found:
+        for op in flow.readers.get(value, ()):
+            others = [other for other in op.operands if other is not value] if op.name == "array.map" else []
+            if any(places & _spread(shapes, other, one.axis) for other in others):
+                return op
+    return None
+
+
+def _spread(shapes: Shapes, value: Value, axis: str) -> set[int]:
+    """Return the axes of an array, from the back, of which a device has several elements and others have the rest."""
+    dims = shapes.of(value).dims or ()
+    return {
+        at - len(dims)
+        for at, dim in enumerate(dims)
+        if any(label.kind == "shard" and label.name == axis for label in dim.labels) and (dim.constant or 0) > 1
+    }
+
+
+def _shares_mixed(one: Collected, met: Op) -> Obligation:
+    return Obligation(
+        one.op.span,
+        message=f"the devices along `{one.axis}` hold different parts of this array, and their elements are mixed here",
+        current=f"`{one.op.function}` combines the first element of one part with the first of all others, and so on",
+        expected="what is spread over an axis of the mesh is reduced over the other axes alone",
+        steps=(Step(met.span, "what came out meets the part of one device here"),),
+        suggestion=f"reduce over the axis of the data instead of '{one.axis}'",
+    )
 
 
 def _gives_whole(function: str, part: Part) -> bool:
