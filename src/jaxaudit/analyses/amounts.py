@@ -1,8 +1,8 @@
 """How numbers grow: with the examples that one device has, and with the number of devices.
 
-A sum over a device's share grows with its examples, a mean does not; `psum` makes what grows with the number of devices,
-`pmean` does not. Counts, sizes and numbers of devices grow likewise, so that a quotient shows whether it is a mean of
-all data: it grows with neither. One that grows with the number of devices is that many times too large.
+A sum over a device's share grows with its examples, a mean does not; `psum` gives what grows with the number of
+devices, `pmean` does not. Counts, sizes and numbers of devices grow likewise, so that a quotient shows whether it is a
+mean of all data: it grows with neither. One that grows with the number of devices is that many times too large.
 """
 
 from __future__ import annotations
@@ -323,9 +323,9 @@ def _mapped(op: Op, given: list[Amount]) -> Amount:
     if op.function in SUMS_OF_TWO | LINEAR:
         return _joined(given) or _NUMBER
     if op.function == "multiply" and len(given) == 2:
-        return _scaled(*given, 1)
+        return _scaled(given[0], given[1], 1)
     if op.function == "divide" and len(given) == 2:
-        return _scaled(*given, -1)
+        return _scaled(given[0], given[1], -1)
     whole = _joined(given) or _NUMBER
     if not whole.data:
         return whole

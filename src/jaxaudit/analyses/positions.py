@@ -166,7 +166,7 @@ def _both(given: Iterable[_Axes]) -> _Axes:
 
 def _turned(op: Op, given: _Axes) -> _Axes:
     """Return the axes of what `x.T` and its like make of a matrix."""
-    named = [one for one in op.arguments.values() if isinstance(one, int | tuple) and not isinstance(one, bool)]
+    named = [one for one in op.arguments.values() if not isinstance(one, Value) and one is not None]
     swaps = op.function == "swapaxes" and {one for one in named if isinstance(one, int)} in ({0, 1}, {-1, -2})
     if not given or (named and not swaps and (1, 0) not in named):
         return _NONE

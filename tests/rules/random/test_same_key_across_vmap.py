@@ -151,6 +151,20 @@ PROGRAMS = {
         def noisy(rng, data):
             return jax.vmap(lambda z: z + jax.random.normal(rng, z.shape))(data)  #! same-key-across-vmap
         """,
+    "noise of shards, by a key that all devices have": """
+        from jax.sharding import PartitionSpec as P
+
+        def noisy(x, key):
+            return x + jax.random.normal(key, x.shape)
+
+        def own(x, key):
+            return x + jax.random.normal(jax.random.fold_in(key, lax.axis_index("data")), x.shape)
+
+        mesh = jax.make_mesh((4,), ("data",))
+        for f in (noisy, own):
+            run = jax.shard_map(f, mesh=mesh, in_specs=(P("data"), P()), out_specs=P("data"))
+            print(run(jnp.ones((16, 3)), jax.random.key(0)))  #? same-key-across-vmap
+        """,
 }
 
 

@@ -80,6 +80,23 @@ PROGRAMS = {
         mesh = jax.make_mesh((4,), ("d",))
         y = jax.shard_map(standardise, mesh=mesh, in_specs=P("d"), out_specs=P("d"))(jnp.ones((16, 3)))
         """,
+    "a spread of one device around the mean of all": """
+        def standardise(adv):
+            mean = lax.pmean(adv.mean(), "d")
+            std = adv.std()  #! shard-taken-for-whole
+            return (adv - mean) / (std + 1e-8)
+
+        def logged(adv):
+            mean = lax.pmean(adv.mean(), "d")
+            return (adv - adv.mean()) / (adv.std() + 1e-8), mean
+
+        def of_all(adv):
+            mean = lax.pmean(adv.mean(), "d")
+            std = jnp.sqrt(lax.pmean(jnp.mean((adv - mean) ** 2), "d"))
+            return (adv - mean) / (std + 1e-8)
+
+        runs = [jax.pmap(f, axis_name="d") for f in (standardise, logged, of_all)]
+        """,
 }
 
 

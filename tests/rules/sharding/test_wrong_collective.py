@@ -57,6 +57,29 @@ PROGRAMS = {
 
         y = jax.pmap(step, axis_name="batch", in_axes=(0, None))(jnp.ones((jax.local_device_count(), 8, 3)), 0.5)
         """,
+    "parts of one array that are averaged": """
+        from jax.sharding import PartitionSpec as P
+
+        def step(w, x, y):
+            def loss(w):
+                return jnp.mean((lax.psum(x @ w, "model") - y) ** 2)
+
+            grad = lax.pmean(jax.grad(loss)(w), "model")  #! wrong-collective
+            return w - 0.1 * grad
+
+        def right(w, x, y):
+            def loss(w):
+                return jnp.mean((lax.psum(x @ w, "model") - y) ** 2)
+
+            grad = lax.pmean(jax.grad(loss)(w), "data")
+            return w - 0.1 * grad
+
+        mesh = jax.make_mesh((2, 4), ("data", "model"))
+        specs = (P("model", None), P("data", "model"), P("data", None))
+        for f in (step, right):
+            run = jax.shard_map(f, mesh=mesh, in_specs=specs, out_specs=P("model", None), check_vma=False)
+            print(run(jnp.ones((16, 3)), jnp.ones((8, 16)), jnp.ones((8, 3))))
+        """,
 }
 
 

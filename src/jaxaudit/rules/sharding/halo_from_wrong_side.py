@@ -61,7 +61,8 @@ class HaloFromWrongSide(Rule):
     )
     invalid = (
         Example(
-            _PROGRAM.format(before='u[:1], "x", backward)  #!', after='u[-1:], "x", forward)  #!'), "from the other side"
+            _PROGRAM.format(before='u[:1], "x", backward)  #!', after='u[-1:], "x", forward)  #!'),
+            "from the other side",
         ),
         Example(_PROGRAM.format(before='u[:1], "x", forward)  #!', after='u[:1], "x", backward)'), "the far end"),
     )

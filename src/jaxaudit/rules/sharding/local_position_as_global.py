@@ -57,9 +57,7 @@ class LocalPositionAsGlobal(Rule):
     needs = (Shapes,)
 
     valid = (
-        Example(
-            _PROGRAM.format(labels='jax.lax.axis_index("device") * x.shape[0] + jnp.arange(x.shape[0])'), "of all"
-        ),
+        Example(_PROGRAM.format(labels='jax.lax.axis_index("device") * x.shape[0] + jnp.arange(x.shape[0])'), "of all"),
         Example(
             "def pick(x, y):\n"
             '    everyone = jax.lax.all_gather(y, "device", axis=0, tiled=True)\n'
@@ -170,7 +168,7 @@ def _finding(made: Op, used: Op, axis: str) -> Obligation:
     return Obligation(
         made.span,
         message=f"these positions count from zero on every device along `{axis}`, and are used as those of all",
-        current=f"the size that they run up to is that of one device's share; what they meet was gathered over `{axis}`",
+        current=f"they run up to the size of one device's share, and what they meet was gathered over `{axis}`",
         expected="a position among what all devices have is moved by where the share of this device begins",
         steps=(Step(used.span, "they are used here as positions over all devices"),) if used.span != made.span else (),
         suggestion=f'add `jax.lax.axis_index("{axis}")` times the size of a share',

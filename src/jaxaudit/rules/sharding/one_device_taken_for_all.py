@@ -7,7 +7,7 @@ from functools import cached_property
 
 from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import Through, behind, depends, entered, left, nothing, walk
+from jaxaudit.analyses.queries import Through, behind, depends, entered, last, left, nothing, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
@@ -19,7 +19,18 @@ from jaxaudit.libraries.lookup import playing
 from jaxaudit.libraries.meanings import BATCH_STATISTICS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
-_HANDED_ON = frozenset(("array.join", "array.create", "py.container", "py.attr", "py.unpack", "device.place", "array.convert", "array.numpy"))
+_HANDED_ON = frozenset(
+    (
+        "array.join",
+        "array.create",
+        "py.container",
+        "py.attr",
+        "py.unpack",
+        "device.place",
+        "array.convert",
+        "array.numpy",
+    )
+)
 _LAYERS = frozenset(f"{name}.__call__" for name in BATCH_STATISTICS)
 _STEPS = playing("train_state.step")
 
@@ -107,7 +118,14 @@ class _Devices:
             return
         kept = any(depends(self.flow, given, (outer,)) for given in self.op.operands)
         reported = any(one in self.body.results for op, _ in self._witnesses for one in op.results)
-        yield _finding(inner, read, self.axis, witness, layers, sure=kept or reported)
+        yield _finding(last(inner, self._inside), read, self.axis, witness, layers, sure=kept or reported)
+
+    def _inside(self, value: Value) -> Value | None:
+        """Return what a result of a function that is differentiated is called inside."""
+        op = self.flow.maker(value)
+        at = op.results.index(value) if op is not None and op.name == "grad" else None
+        own = () if op is None or at is None else op.regions[0].results
+        return own[at] if at is not None and at < len(own) else None
 
     # Outside
 

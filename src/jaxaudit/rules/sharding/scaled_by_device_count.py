@@ -34,9 +34,9 @@ class ScaledByDeviceCount(Rule):
     """A mean is as many times too large, or too small, as there are devices.
 
     ## What it does
-    Follows how numbers grow inside of `pmap`, `shard_map` and `vmap` with a name: a sum over a device's share grows with
-    its examples, `psum` makes it grow with the number of devices too, and so do counts and sizes. What is a mean grows
-    with neither.
+    Follows how numbers grow inside of `pmap`, `shard_map` and `vmap` with a name: a sum over a device's share grows
+    with its examples, `psum` makes it grow with the number of devices too, and so do counts and sizes. What is a mean
+    grows with neither.
 
     ## Why is this bad?
     Nothing raises, and with one device the numbers are right. On eight, the gradient is eight times as large as that of
@@ -73,8 +73,7 @@ class ScaledByDeviceCount(Rule):
     invalid = (
         Example(
             _PROGRAM.format(
-                of="mean",
-                reduced='grad = jax.lax.psum(grad, "device")  #!\n    loss = jax.lax.pmean(loss, "device")',
+                of="mean", reduced='grad = jax.lax.psum(grad, "device")  #!\n    loss = jax.lax.pmean(loss, "device")'
             ),
             "a sum of means, where the loss is their mean",
         ),
@@ -131,7 +130,15 @@ class _Along:
             if not (amount.is_mean and amount.devices and amount.reduced):
                 continue
             witness = self._witness(op)
-            again = next((step for one in walk((value,), self._later) for step in self.flow.readers.get(one, ()) if step in self.reduced), None)
+            again = next(
+                (
+                    step
+                    for one in walk((value,), self._later)
+                    for step in self.flow.readers.get(one, ())
+                    if step in self.reduced
+                ),
+                None,
+            )
             grows = self._grows(value)
             if not grows or (again is not None and again.function in ADDITIONS):
                 yield _settled(op, self.amounts.axis, grows)
@@ -148,7 +155,7 @@ class _Along:
         if above.is_mean and above.devices == made.devices:
             return
         grows = self._grows(op.results[0]) if above.reduced else None
-        if not grows:
+        if not grows or made.devices is None:
             yield _settled(op, self.amounts.axis, grows)
         else:
             odd = op if above.is_mean else self._odd(op, made.devices)
@@ -216,15 +223,15 @@ def _of_means(op: Op, axis: str, witness: Op | None) -> Obligation:
 
 def _by_jax(op: Op, again: Op | None, witness: Op | None, axis: str) -> Obligation:
     place = op if again is None else again
-    beside = () if witness is None or witness is again else (Step(witness.span, f"this mean is averaged over `{axis}`"),)
+    others = [one for one in (witness,) if one is not None and one is not again]
     taken = () if place is op else (Step(op.span, "the gradient is taken here"),)
     return Obligation(
         place.span,
-        message=f"JAX has summed this gradient of a mean over `{axis}` already: it is too large by the number of devices",
+        message=f"JAX has summed this gradient of a mean over `{axis}` already: one for each device",
         current="in a checked `shard_map`, the gradient by what all devices share is the sum of those of all devices; "
-        "a mean of these equal sums changes nothing",
+        "it is as many times too large as there are devices, and a mean of equal sums changes nothing",
         expected="the loss is averaged over the devices inside of the function that is differentiated",
-        steps=(*taken, *beside),
+        steps=(*taken, *(Step(one.span, f"this mean is averaged over `{axis}`") for one in others)),
         suggestion=f'return `jax.lax.pmean(loss, "{axis}")` from the loss function',
     )
 

@@ -103,7 +103,7 @@ def _beside_reduced(op: Op, amounts: Amounts, flow: Flow) -> Iterator[Obligation
     found = [one for one in inside if is_share(one.operands[0]) and amounts.of(one.results[0]).rows is False]
     ways = [_Way(one, amounts.axis, flow, is_share) for one in found]
     for way in ways:
-        others = [] if way.used is None or way.reduced is not None else way.used.operands
+        others = () if way.used is None or way.reduced is not None else way.used.operands
         beside = [one for one in ways if one.reduced is not None and one.op.operands[0] is way.op.operands[0]]
         met = (one for one in beside if any(depends(flow, value, one.ended) for value in others))
         if (witness := next(met, None)) is not None:

@@ -1,0 +1,75 @@
+"""What `local-position-as-global` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "labels, classes, columns and hits": """
+        def contrast(x, y):
+            everyone = lax.all_gather(y, "d", axis=0, tiled=True)
+            scores = jnp.einsum("id,jd->ij", x, everyone)
+            n = x.shape[0]
+            labels = jnp.arange(n)  #! local-position-as-global
+            target = jax.nn.one_hot(jnp.arange(n), scores.shape[1])  #! local-position-as-global
+            rows = jnp.arange(n)
+            own = scores[rows, rows]  #! local-position-as-global
+            hit = scores.argmax(-1) == jnp.arange(n)  #! local-position-as-global
+            losses = optax.softmax_cross_entropy_with_integer_labels(x @ everyone.T, labels)
+            return losses.mean(), jnp.sum(target * scores), own, hit.mean(), jnp.diag(scores)  #! local-position-as-global
+
+        run = jax.pmap(contrast, axis_name="d")
+        """,
+    "gathered with an axis of its own": """
+        def contrast(x, y):
+            everyone = lax.all_gather(y, "d").reshape(-1, y.shape[-1])
+            labels = jnp.arange(len(x))  #! local-position-as-global
+            return optax.softmax_cross_entropy_with_integer_labels(x @ everyone.T, labels).mean()
+
+        run = jax.pmap(contrast, axis_name="d")
+        """,
+    "positions in a sequence": """
+        from jax.sharding import PartitionSpec as P
+
+        def embed(table, x):
+            b, t, d = x.shape
+            x = x + table[jnp.arange(t)]  #! local-position-as-global
+            keys = lax.all_gather(x, "seq", axis=1, tiled=True)
+            rows = jnp.arange(t)  #! local-position-as-global
+            seen = rows[:, None] >= jnp.arange(keys.shape[1])
+            return jnp.where(seen, jnp.einsum("btd,bsd->bts", x, keys), -1e9)
+
+        def right(table, x):
+            b, t, d = x.shape
+            rows = lax.axis_index("seq") * t + jnp.arange(t)
+            x = x + table[rows] * jnp.arange(d)
+            keys = lax.all_gather(x, "seq", axis=1, tiled=True)
+            seen = rows[:, None] >= jnp.arange(t * lax.axis_size("seq"))
+            return jnp.where(seen, jnp.einsum("btd,bsd->bts", x, keys), -1e9)
+
+        mesh = jax.make_mesh((4,), ("seq",))
+        for f in (embed, right):
+            run = jax.shard_map(f, mesh=mesh, in_specs=(P(), P(None, "seq")), out_specs=P(None, "seq"))
+            print(run(jnp.ones((16, 8)), jnp.ones((2, 16, 8))))
+        """,
+    "among the share alone, moved, given, turned or added in front": """
+        def contrast(x, y, start):
+            n = x.shape[0]
+            everyone = lax.all_gather(y, "d", axis=0, tiled=True)
+            scores = x @ everyone.T
+            best = scores.argmax(-1)
+            moved = lax.axis_index("d") * n + jnp.arange(n)
+            given = start + jnp.arange(n)
+            turned = jnp.roll(everyone, -lax.axis_index("d") * n, axis=0)
+            front = jnp.concatenate([y, everyone])
+            entropy = optax.softmax_cross_entropy_with_integer_labels
+            own = entropy(x @ y.T, jnp.arange(n)) + entropy(x @ turned.T, jnp.arange(n)) + entropy(x @ front.T, jnp.arange(n))
+            return scores[jnp.arange(n), best], entropy(scores, moved), entropy(scores, given), own
+
+        run = jax.pmap(contrast, axis_name="d")
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

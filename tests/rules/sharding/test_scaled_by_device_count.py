@@ -1,0 +1,162 @@
+"""What `scaled-by-device-count` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "the sum of gradients of means, leaf by leaf": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            loss, grads = jax.value_and_grad(mse)(w, x, y)
+            grads = jax.tree.map(lambda g: lax.psum(g, "d"), grads)  #! scaled-by-device-count
+            return w - 0.1 * grads, lax.pmean(loss, "d")
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "momentum of a sum of means": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, v, x, y):
+            loss, grads = jax.value_and_grad(mse)(w, x, y)
+            grads = lax.psum(grads, "d")  #! scaled-by-device-count
+            v = 0.9 * v + grads
+            return w - 0.1 * v, v, lax.pmean(loss, "d")
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "a sum of means alone": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            return w - 0.1 * lax.psum(jax.grad(mse)(w, x, y), "d")  #? scaled-by-device-count
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "an estimate of samples": """
+        def fitness(theta):
+            return -jnp.sum(theta ** 2)
+
+        def step(theta, key):
+            noise = jax.random.normal(key, (8, 3))
+            returns = jax.vmap(fitness)(theta + 0.1 * noise)
+            grad = jnp.mean(returns[:, None] * noise, axis=0) / 0.1
+            return theta + 0.1 * lax.psum(grad, "d"), lax.pmean(returns.mean(), "d")  #! scaled-by-device-count
+
+        train = jax.pmap(step, axis_name="d", in_axes=(None, 0))
+        """,
+    "a mean of sums over all examples": """
+        def sse(w, x, y):
+            return jnp.sum((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            loss, grads = jax.value_and_grad(sse)(w, x, y)
+            n = lax.psum(x.shape[0], "d")
+            grads = lax.pmean(grads, "d") / n  #! scaled-by-device-count
+            return w - 0.1 * grads, lax.psum(loss, "d") / n
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "a sum over the examples of one device": """
+        def evaluate(w, x, y, mask):
+            total = lax.psum(jnp.sum((x @ w - y) ** 2 * mask), "d")
+            count = mask.sum()  #! scaled-by-device-count
+            return total / count
+
+        run = jax.pmap(evaluate, axis_name="d", in_axes=(None, 0, 0, 0), out_axes=None)
+        """,
+    "averaged and divided once more": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            loss, grads = jax.value_and_grad(mse)(w, x, y)
+            grads = lax.pmean(grads, "d") / lax.axis_size("d")  #! scaled-by-device-count
+            return w - 0.1 * grads, lax.pmean(loss, "d")
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "the norm of what all devices have": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            grads = lax.pmean(jax.grad(mse)(w, x, y), "d")
+            square = lax.psum(sum(jnp.sum(g ** 2) for g in jax.tree.leaves(grads)), "d")  #! scaled-by-device-count
+            return w - 0.1 * grads / jnp.sqrt(square + 1e-6)
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "a gradient that JAX has summed": """
+        from jax.sharding import PartitionSpec as P
+
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            loss, grad = jax.value_and_grad(mse)(w, x, y)
+            grad = lax.pmean(grad, "data")  #! scaled-by-device-count
+            return w - 0.1 * grad, lax.pmean(loss, "data")
+
+        def divided(w, x, y):
+            loss, grad = jax.value_and_grad(mse)(w, x, y)
+            return w - 0.1 * grad / lax.axis_size("data"), lax.pmean(loss, "data")
+
+        def averaged(w, x, y):
+            loss, grad = jax.value_and_grad(lambda w: lax.pmean(mse(w, x, y), "data"))(w)
+            return w - 0.1 * grad, loss
+
+        mesh = jax.make_mesh((4,), ("data",))
+        for f in (step, divided, averaged):
+            run = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=(P(), P("data"), P("data")), out_specs=(P(), P())))
+            print(run(jnp.zeros(3), jnp.ones((16, 3)), jnp.ones(16)))
+        """,
+    "divided by the number of devices, in several ways": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y, scale):
+            loss, grads = jax.value_and_grad(mse)(w, x, y)
+            first = lax.psum(grads, "d") / lax.psum(1, "d")
+            second = lax.psum(grads / jax.local_device_count(), "d")
+            third = lax.psum(grads, "d") / scale
+            return w - 0.1 * (first + second + third), lax.pmean(loss, "d")
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "sums, and the shares of a mean": """
+        def sse(w, x, y):
+            return jnp.sum((x @ w - y) ** 2)
+
+        def step(w, x, y, mask):
+            def share(w):
+                return jnp.sum((x @ w - y) ** 2 * mask) / lax.psum(jnp.sum(mask), "d")
+
+            part, slope = lax.psum(jax.value_and_grad(share)(w), "d")
+            loss, grads = lax.psum(jax.value_and_grad(sse)(w, x, y), "d")
+            everyone = x.shape[0] * lax.axis_size("d")
+            return w - 0.1 * slope - 0.1 * grads / everyone, part + loss / everyone
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+    "a penalty, a tensor-parallel product and moments": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            loss, grads = jax.value_and_grad(lambda w: mse(w, x, y) + 1e-4 * jnp.sum(w ** 2))(w)
+            out = lax.psum(x @ w, "d") / jnp.sqrt(x.shape[-1])
+            mean, square = lax.pmean((x.mean(0), (x ** 2).mean(0)), "d")
+            return w - 0.1 * lax.pmean(grads, "d"), lax.pmean(loss, "d"), out, square - mean ** 2
+
+        train = jax.pmap(step, axis_name="d")
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
