@@ -174,8 +174,7 @@ class Amounts:
         if op.name == "array.map":
             return _mapped(op, [self._of(one, ask) for one in op.arguments.values()])
         if op.name in JOINING:
-            parts = op.operands if op.name != "array.select" else op.operands[-2:]
-            return _joined(map(ask, parts)) or _NUMBER
+            return self._chosen(op, ask)
         if op.name == "py.item" and isinstance(first, Value) and _is_shape(self.flow.maker(first)):
             return self._size(first, op.arguments.get("index"), ask)
         if op.name in _HOLDING or (op.name == "py.call_library" and op.function in ADDITIONS):
@@ -184,10 +183,21 @@ class Amounts:
             return replace(_SAMPLE, rows=None)
         return self._other(op, [ask(one) or _ANY_NUMBER for one in op.operands])
 
+    def _chosen(self, op: Op, ask: _Ask) -> Amount:
+        """Return what holds elements of several arrays; a condition takes part only where it tells devices apart."""
+        condition = op.arguments.get("condition")
+        parts = [one for one in op.operands if one is not condition]
+        made = _joined(map(ask, parts)) or _NUMBER
+        by = self._of(condition, ask)
+        return replace(made, devices=None) if by.data and by.devices is None else made
+
     def _collected(self, op: Op, given: Amount) -> Amount:
         axes = axes_reduced(op)
-        if op.function in ("axis_index", "axis_size"):
-            return Amount(devices=1) if op.function == "axis_size" and axes == {self.axis} else _ANY_NUMBER
+        if op.function == "axis_size":
+            return Amount(devices=1) if axes == {self.axis} else _ANY_NUMBER
+        if op.function == "axis_index":
+            # What is chosen by it may be that of some devices alone.
+            return Amount(devices=None, data=True, local=True)
         if axes is None or self.axis not in axes:
             return given
         if op.function not in OVER_DEVICES or op.arguments.get("axis_index_groups") is not None:

@@ -142,6 +142,15 @@ PROGRAMS = {
 
         train = jax.pmap(step, axis_name="d")
         """,
+    "what some devices have alone": """
+        def step(x, w):
+            mean = jnp.mean(x @ w)
+            first = lax.psum(jnp.where(lax.axis_index("d") == 0, mean, 0.0), "d")
+            some = lax.psum(mean * (lax.axis_index("d") < 2), "d")
+            return first, some, lax.pmean(mean, "d")
+
+        run = jax.pmap(step, axis_name="d")
+        """,
     "a penalty, a tensor-parallel product and moments": """
         def mse(w, x, y):
             return jnp.mean((x @ w - y) ** 2)
