@@ -36,7 +36,8 @@ class Label:
     elements follow one another, because this op counted, sorted or subtracted them; `alike`: there is one element for
     each key of this split, or they were shuffled by it, so that none comes before another; `drawn`: it is an axis of
     random numbers, which may be put to any use; `offset`: it is a number, and this size was added to it;
-    `joined`: this op made it of several, one behind the other.
+    `joined`: this op made it of several, one behind the other; `slot`: it is this axis of that operand, while one op is
+    looked at.
     """
     name: str = ""
     scope: str = ""

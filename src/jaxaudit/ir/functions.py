@@ -223,6 +223,8 @@ OVER_DEVICES = _ids("psum pmean pmax pmin")
 """Reduce over devices, element by element; gathering makes arrays of more axes."""
 SAME_ON_ALL_DEVICES = OVER_DEVICES | _ids("all_gather psum_invariant all_gather_invariant")
 """Collectives after which all devices have the same."""
+UNROLLING_LAYERS = _ids("flax.linen.RNN.__call__ flax.nnx.RNN.__call__")
+"""Layers that run a cell for every step of a sequence and give what it gives in each."""
 CUMULATIVE = _ids("cumsum cumprod nancumsum nancumprod cummax cummin cumlogsumexp accumulate")
 """Return for every position the sum, product or extreme of all elements up to it."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(

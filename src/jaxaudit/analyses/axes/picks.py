@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.axes.normalised import Normalised, shares
 from jaxaudit.analyses.extents import extents
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS
-from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts
 
@@ -29,39 +26,26 @@ class Pick:
     """The axis along which one of them is taken, counted as the other one is."""
 
 
-def picks(op: Op, facts: Facts) -> Iterator[Pick]:
+def picks(facts: Facts, one: Normalised) -> Iterator[Pick]:
     """Return where one entry of each distribution that an op makes is taken, with both axes."""
-    axes = axes_in(op.arguments.get("axis", -1)) if op.function in NORMALISED_EXPONENTIALS else None
-    if axes is None or len(axes) != 1:
-        return
-    flow, shapes = facts.flow, facts.get(Shapes)
-    rank, home = shapes.of(op.result).rank, flow.places.region_of[op]
-
-    def further(value: Value) -> Iterator[Value]:
-        # A map or a loop takes an axis away, so that the others have other numbers inside.
-        near = (one for one in ahead(flow, value, _keeps_places) if shapes.of(one).rank == rank)
-        return (one for one in near if rank is not None or flow.places.region_of_value(one) is home)
-
-    for value in walk(op.results, further):
-        for reader in flow.readers.get(value, ()):
-            along = _along(reader, value, facts)
-            places = (axes[0], along) if rank is None else (place_of(axes[0], rank), place_of(along or 0, rank))
-            if along is None or None in places:
-                continue
+    for share in shares(facts, one):
+        for reader in facts.flow.readers.get(share.slot.value, ()):
+            along = _along(reader, share.slot.value, facts)
+            rank = facts.get(Shapes).of(share.slot.value).rank
+            place = along if along is None or rank is None else place_of(along, rank)
+            axis = share.slot.place
             # Of unknown rank, 1 and -1 may be the same axis.
-            if rank is not None or (axes[0] < 0) is (along < 0):
-                yield Pick(op, places[0] or 0, reader, places[1] or 0)
-
-
-def _keeps_places(op: Op) -> bool:
-    """Whether an op leaves every element where it is."""
-    return op.name in PASSED_ON or (op.name == "array.map" and len(op.operands) == 1)
+            if place is not None and axis is not None and (axis < 0) is (place < 0):
+                yield Pick(one.op, axis, reader, place)
 
 
 def _along(op: Op, value: Value, facts: Facts) -> int | None:
     """Return the axis along which an op takes one entry each; None where it does not, or along several."""
     if op.function == "take_along_axis" and op.argument("arr", "a") is value:
         axis = op.arguments.get("axis")
+        return axis if isinstance(axis, int) else None
+    if op.name == "key.draw" and op.function == "categorical" and op.argument("logits") is value:
+        axis = op.arguments.get("axis", -1)
         return axis if isinstance(axis, int) else None
     if op.name == "py.item" and op.arguments.get("base") is value:
         return _beside_counters(op, facts)

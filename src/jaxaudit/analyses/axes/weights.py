@@ -1,4 +1,4 @@
-"""Weights: arrays that are normalised along an axis, and the axes they are then summed over.
+"""Weights: arrays that add up to one along an axis, and the axes they are then summed over.
 
 A weighted sum is one where the weights are multiplied with values and the product is summed. The weights add up to one
 along the axis they are normalised over, so it is this axis that the sum has to run over.
@@ -8,60 +8,150 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN
+from jaxaudit.analyses.axes.normalised import Normalised, Share, all_normalised, shares
+from jaxaudit.analyses.axes.slots import Origins, Slot, onward, origins, placed, rank_in
+from jaxaudit.analyses.dims import ONE
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import behind, holders, nothing, walk
+from jaxaudit.analyses.queries import behind, depends, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.facts import Dims
-from jaxaudit.analyses.shapes.literals import axes_in
-from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.interfaces import leaves_as, moved
-from jaxaudit.ir.ops import BODIES, PASSED_ON
+from jaxaudit.ir.functions import AVERAGES, GROWING_ALONG, LINEAR
+from jaxaudit.ir.interfaces import Mapped, moved
+from jaxaudit.ir.ops import KEEPING, PASSED_ON
 from jaxaudit.ir.record import record
-from jaxaudit.ir.types import REST
-from jaxaudit.ir.values import index_parts, is_whole
 
 
 @record
 class WeightedSum:
     """Weights as they are summed over: which axis adds up to one, and what the sum does with it."""
 
-    normalise: Op
+    made: Normalised
     total: Op
     role: str
     """`summed`: the sum runs over it; `aligned`: both operands have it and it stays; `own`: only the weights do."""
-    axis: int
-    """The axis of the weights that adds up to one."""
+    weights: Slot
+    """The axis that adds up to one, of the weights as they are there."""
     summed: int
-    """The axis of the weights that is summed over."""
+    """The axis of them that is summed over."""
+    values: Value
+    """What they are the weights of."""
+    free: bool
+    """Whether the values have an axis of their own."""
 
 
-@record
-class _Place:
-    """Where the axis that adds up to one stands in a value made of the weights."""
-
-    value: Value
-    axis: int
-    dims: Dims
-
-
-def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
+def weighted_sums(facts: Facts, one: Normalised) -> Iterator[WeightedSum]:
     """Return the sums that the result of a normalisation is the weights of."""
-    axes = _normalised(op, flow)
-    if axes is None or len(axes) != 1:
+    for share in shares(facts, one):
+        if not share.log:
+            for op in facts.flow.readers.get(share.slot.value, ()):
+                yield from _sums(facts, op, share, one)
+
+
+def _sums(facts: Facts, op: Op, share: Share, one: Normalised) -> Iterator[WeightedSum]:
+    values = [value for value in op.operands if value is not share.slot.value]
+    is_product = op.name == "array.map" and op.function == "multiply"
+    made = facts.memo(origins, op)[0] if len(values) == 1 and (is_product or op.name == "array.dot") else None
+    if made is None:
         return
-    dims = shapes.of(op.result).dims or _written_out(op.result, flow)
-    if dims is None:
+    if not is_product:
+        yield from _role(facts, made, op, share, one, values[0])
         return
-    place = place_of(axes[0], len(dims))
-    if place is None:
+    for total in facts.flow.readers.get(op.result, ()):
+        left = facts.memo(origins, total)[0] if total.name == "array.reduce" and total.function == "sum" else None
+        if left is not None:
+            kept = {slot.place for axis in left for slot in axis}
+            rest = tuple(axis for at, axis in enumerate(made) if at in kept)
+            yield from _role(facts, rest, total, share, one, values[0])
+
+
+def _role(facts: Facts, kept: Origins, op: Op, share: Share, one: Normalised, values: Value) -> Iterator[WeightedSum]:
+    """Say what a sum does with the axis that adds up to one, from the axes that it keeps."""
+    shapes, reader = facts.get(Shapes), op if op.name == "array.dot" else None
+    weights = share.slot if reader is None else placed(reader, share.slot, shapes)
+    rank = shapes.of(weights.value).rank if reader is None else rank_in(reader, weights.value, shapes)
+    if rank is None or (weights.place is not None and weights.place < 0):
         return
-    for start in _views(_Place(op.result, place, dims), flow, shapes):
-        for reader in flow.readers.get(start.value, ()):
-            for role, axis, summed in _sums(reader, start, flow, shapes):
-                shift = len(start.dims) - len(dims) if len(start.dims) > len(dims) and axis < place else 0
-                yield WeightedSum(op, reader, role, place, summed - shift)
+    mine = {slot.place for axis in kept for slot in axis if slot.value is weights.value}
+    ones = {at for at, dim in enumerate(shapes.of(weights.value).dims or ()) if dim == ONE}
+    gone = [place for place in range(rank) if place not in mine | ones]
+    free = any(axis and all(slot.value is not weights.value for slot in axis) for axis in kept)
+    if weights.place in gone:
+        yield WeightedSum(one, op, "summed", weights, weights.place or 0, values, free)
+    elif gone:
+        beside = any(weights in axis and any(slot.value is values for slot in axis) for axis in kept)
+        aligned = beside or (weights.place is None and _is_mapped_too(facts, op, values))
+        yield WeightedSum(one, op, "aligned" if aligned else "own", weights, gone[0], values, free)
+
+
+def _is_mapped_too(facts: Facts, op: Op, values: Value) -> bool:
+    """Whether the map that took the axis of the weights takes one of the values as well."""
+    around = (holder for _, holder in facts.places.up(facts.places.region_of[op]))
+    view = next((view for one in around if one is not None and (view := Mapped.of(one)) is not None), None)
+    return view is not None and depends(facts.flow, values, {param for param, _ in view.elements})
+
+
+def axis_when_made(facts: Facts, one: WeightedSum) -> int:
+    """Return the axis that is summed over as it is counted where the weights are made."""
+    made, wanted = one.made, Slot(one.weights.value, one.summed)
+    for place in range(facts.get(Shapes).of(made.op.result).rank or 0):
+        start = Normalised(made.op, Slot(made.op.result, place), made.log)
+        if any(share.slot == wanted for share in shares(facts, start)):
+            return place
+    return one.summed
+
+
+def is_counted(facts: Facts, one: Normalised) -> bool:
+    """Whether the program adds up how much there is along another axis, as who shares something out does."""
+    for share in shares(facts, one):
+        for op in facts.flow.readers.get(share.slot.value, ()):
+            left = facts.memo(origins, op)[0] if op.name == "array.reduce" and op.function == "sum" else None
+            if left is not None and any(share.slot in axis for axis in left):
+                return True
+    return False
+
+
+def is_grid(one: WeightedSum, flow: Flow) -> bool:
+    """Whether what the weights are multiplied with is a row of evenly spaced numbers."""
+
+    def before(value: Value) -> Sequence[Value]:
+        op = flow.maker(value)
+        if op is None:
+            given = flow.passed(value)
+        elif op.name == "array.map" and len(op.operands) == 1:
+            given = op.operands[0]
+        else:
+            given = op.constant if op.name == "py.global" else moved(op)
+        return (given,) if isinstance(given, Value) else ()
+
+    *_, source = walk((one.values,), before)
+    maker = flow.maker(source)
+    return maker is not None and maker.function in GROWING_ALONG
+
+
+def information(facts: Facts, one: WeightedSum) -> str:
+    """Return what is summed where the values are logarithms of probabilities along the same axis; else nothing.
+
+    An entropy, or a divergence, adds up over the axis of the probabilities: before it is averaged over others
+    (`mixed` where that comes first), and not at all where the sum stays as it is (`apart`).
+    """
+
+    def before(value: Value) -> Sequence[Value]:
+        op = facts.flow.maker(value)
+        return op.operands if op is not None and op.name == "array.map" and op.function in LINEAR else ()
+
+    logs = {share.slot for made in all_normalised(facts) for share in shares(facts, made) if share.log}
+    summands = [Slot(value, one.weights.place) for value in walk((one.values,), before)]
+    if one.total.name != "array.reduce" or logs.isdisjoint(summands):
+        return ""
+    rest = next((at for at, axis in enumerate(facts.memo(origins, one.total)[0] or ()) if axis), None)
+    ways = () if rest is None else walk((Slot(one.total.result, rest),), lambda slot: _kept(facts, slot))
+    ends = {op.function for slot in ways for op in facts.flow.readers.get(slot.value, ()) if op.name == "array.reduce"}
+    return "" if "sum" in ends else "mixed" if ends & AVERAGES else "apart"
+
+
+def _kept(facts: Facts, one: Slot) -> Iterator[Slot]:
+    return (made for op, made in onward(facts, one) if op is None or op.name in KEEPING or op.function in LINEAR)
 
 
 def is_self_attention(one: WeightedSum, flow: Flow) -> bool:
@@ -70,16 +160,10 @@ def is_self_attention(one: WeightedSum, flow: Flow) -> bool:
     Then each part has to get shares of all others. Tokens that are shared out among experts, or points among
     clusters, are compared with something else; what is shared out so is mostly divided by what each one got.
     """
-    weights = one.normalise.result
-    counted = any(
-        reader.function == "sum" and one.summed in (axes_in(reader.arguments.get("axis")) or ())
-        for reader in flow.readers.get(weights, ())
-    )
-    compared = next((op for op in _compared(one.normalise, flow)), None)
-    mixed = [value for value in one.total.operands if value is not weights]
-    if counted or compared is None or len(compared.operands) != 2 or len(mixed) != 1:
+    compared = next((op for op in _compared(one.made.op, flow)), None)
+    if compared is None or len(compared.operands) != 2:
         return False
-    origins = [_origins(value, flow) for value in (*compared.operands, *mixed)]
+    origins = [_origins(value, flow) for value in (*compared.operands, one.values)]
     return bool(set.intersection(*origins))
 
 
@@ -110,116 +194,3 @@ def _origins(value: Value, flow: Flow) -> set[Value]:
 
 def _projects(op: Op) -> bool:
     return op.name == "array.dot" or op.qualified.endswith(".__call__")
-
-
-def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
-    """Return the axes along which an op makes weights: `softmax`, or a division by one's own sum."""
-    if op.name == "array.normalise":
-        return axes_in(op.arguments.get("axis", -1)) if op.function == "softmax" else None
-    top, bottom = op.argument("x"), op.argument("y")
-    total = flow.maker(bottom) if isinstance(bottom, Value) and op.function == "divide" else None
-    if total is None or total.function != "sum" or total.arguments.get("keepdims") is not True:
-        return None
-    return axes_in(total.arguments.get("axis")) if total.operands[:1] == (top,) else None
-
-
-def _written_out(value: Value, flow: Flow) -> Dims | None:
-    """Return as many unknown axes as an `einsum` has letters for a value."""
-    for reader in flow.readers.get(value, ()):
-        text, given = reader.arguments.get("subscripts"), reader.arguments.get("operands")
-        if isinstance(text, str) and isinstance(given, tuple) and value in given and "." not in text:
-            parts = text.replace(" ", "").partition("->")[0].split(",")
-            return (UNKNOWN,) * len(parts[given.index(value)]) if len(parts) == len(given) else None
-    return None
-
-
-def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
-    """Return the weights where they are made and where functions hand them back, each also with new axes."""
-    yield start
-    for value in _handed_back(start.value, flow):
-        yield from _views(_Place(value, start.axis, start.dims), flow, shapes)
-    for op in flow.readers.get(start.value, ()):
-        dims = shapes.of(op.result).dims if _keeps_order(op) else None
-        if dims is None:
-            continue
-        # Only axes of size one come and go: all others stay in one order.
-        old, new = ([at for at, one in enumerate(some) if one != ONE] for some in (start.dims, dims))
-        if start.axis in old and [start.dims[at] for at in old] == [dims[at] for at in new]:
-            yield from _views(_Place(op.result, new[old.index(start.axis)], dims), flow, shapes)
-
-
-def _keeps_order(op: Op) -> bool:
-    """Whether an op may only add or drop axes of size one, if the sizes of all others stay."""
-    if op.name == "py.item":
-        parts = index_parts(op.arguments.get("index"))
-        return all(one is None or one == REST or is_whole(one) for one in parts)
-    return len(op.results) == 1 and op.name in ("array.expand", "array.reshape", "array.squeeze", "array.convert")
-
-
-def _handed_back(value: Value, flow: Flow) -> Iterator[Value]:
-    """Return the results of the calls whose function gives a value away."""
-    for region in flow.leaving.get(value, ()):
-        calls = (call for call in holders(flow, region) if call.name in BODIES)
-        yield from (made for call in calls for made in leaves_as(call, region, value))
-
-
-def _sums(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tuple[str, int, int]]:
-    function = op.function
-    if op.name == "array.dot" and function == "einsum":
-        yield from _einsum(op, start)
-    elif op.name == "array.dot" and function == "matmul":
-        yield from _matmul(op, start, shapes)
-    elif op.name == "array.map" and function == "multiply":
-        yield from _product(op, start, flow, shapes)
-
-
-def _einsum(op: Op, start: _Place) -> Iterator[tuple[str, int, int]]:
-    text, given = op.arguments.get("subscripts"), op.arguments.get("operands")
-    if not isinstance(text, str) or not isinstance(given, tuple) or len(given) != 2 or "->" not in text or "." in text:
-        return
-    inputs, _, output = text.replace(" ", "").partition("->")
-    parts = inputs.split(",")
-    at = 0 if given[0] is start.value else 1
-    if len(parts) != 2 or len(parts[at]) != len(start.dims):
-        return
-    own, other = parts[at], parts[1 - at]
-    letter = own[start.axis]
-    summed = [place for place, one in enumerate(own) if one not in output and one in other]
-    free = any(one in output and one not in own for one in other)
-    yield from _role(letter not in output, letter in other, free, start.axis, summed)
-
-
-def _role(
-    is_summed: bool, is_aligned: bool, free: bool, axis: int, summed: list[int]
-) -> Iterator[tuple[str, int, int]]:
-    if is_summed:
-        yield "summed", axis, axis
-    elif summed and free:
-        yield ("aligned" if is_aligned else "own"), axis, summed[0]
-
-
-def _matmul(op: Op, start: _Place, shapes: Shapes) -> Iterator[tuple[str, int, int]]:
-    first, second = op.operands if len(op.operands) == 2 else (None, None)
-    other = shapes.of(second).dims if second is not None else None
-    if first is not start.value or other is None or len(other) < 2:
-        return
-    rank = len(start.dims)
-    aligned = start.axis < rank - 2 and len(other) - (rank - start.axis) >= 0
-    yield from _role(start.axis == rank - 1, aligned, True, start.axis, [rank - 1])
-
-
-def _product(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tuple[str, int, int]]:
-    others = [value for value in op.operands if value is not start.value]
-    dims = shapes.of(others[0]).dims if len(others) == 1 else None
-    made = shapes.of(op.result).dims
-    if dims is None or made is None or len(made) != len(start.dims) or len(dims) != len(made):
-        return
-    # An axis that the weights do not have is what makes it a sum of values rather than a count of weights.
-    free = any(own == ONE and other != ONE for own, other in zip(start.dims, dims, strict=True))
-    for reader in flow.readers.get(op.result, ()):
-        axes = axes_in(reader.arguments.get("axis"))
-        if reader.name != "array.reduce" or reader.function != "sum" or axes is None:
-            continue
-        places = [place for axis in axes if (place := place_of(axis, len(made))) is not None]
-        summed = [place for place in places if start.dims[place] != ONE]
-        yield from _role(start.axis in places, dims[start.axis] != ONE, free, start.axis, summed)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict
+from jaxaudit.analyses.axes.normalised import Normalised, all_normalised, already
 from jaxaudit.analyses.axes.picks import Pick, picks
-from jaxaudit.analyses.axes.weights import WeightedSum, is_self_attention, weighted_sums
+from jaxaudit.analyses.axes.weights import (
+    WeightedSum,
+    axis_when_made,
+    information,
+    is_counted,
+    is_grid,
+    is_self_attention,
+    weighted_sums,
+)
 from jaxaudit.analyses.extents import met
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
@@ -18,7 +27,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, SPREADS
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
 _PROGRAM = """
 def pool(scores, values):
@@ -151,11 +160,9 @@ class ReductionOverWrongAxis(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every weighted sum."""
-        shapes = facts.get(Shapes)
-        flow = facts.flow
-        makers = program.named("array.normalise", "array.map")
-        yield from (_judged(one, flow) for op in makers for one in weighted_sums(op, flow, shapes))
-        yield from (_picked(one) for op in program.named("array.normalise") for one in picks(op, facts))
+        for made in all_normalised(facts):
+            yield from _weights(facts, made)
+            yield from map(_picked, picks(facts, made))
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
         yield from map(_wrong_axis_kept, axes_facts(facts).caused(Cause.KEPT))
         yield from samples(facts)
@@ -186,22 +193,47 @@ def _wrong_axis_kept(conflict: Conflict) -> Obligation:
     )
 
 
-def _judged(one: WeightedSum, flow: Flow) -> Obligation:
-    span = one.normalise.span
-    name = one.normalise.result.name
-    weights = f"the weights `{name}`" if name else "the weights"
-    if one.role == "summed":
-        return proved(span, f"{weights} add up to one over the axis they are summed over")
-    if one.role == "own" and not is_self_attention(one, flow):
-        reason = f"{weights} are normalised over axis {one.axis} and summed over another; shares of clusters are so"
-        return unknown(span, reason)
+def _weights(facts: Facts, made: Normalised) -> Iterator[Obligation]:
+    """Judge every sum that something normalised is the weights of."""
+    for one in weighted_sums(facts, made):
+        name = made.op.result.name
+        weights = f"the weights `{name}`" if name else "the weights"
+        if one.role == "summed":
+            yield proved(made.op.span, f"{weights} add up to one over the axis they are summed over")
+        elif one.free or (one.role == "own" and is_grid(one, facts.flow)):
+            yield _apart_from_sum(facts, one, weights)
+        elif one.role == "aligned" and (mixed := information(facts, one)):
+            severity = Severity.ERROR if mixed == "mixed" else Severity.WARNING
+            yield replace(_elsewhere(facts, one, weights, None), severity=severity)
+
+
+def _apart_from_sum(facts: Facts, one: WeightedSum, weights: str) -> Obligation:
+    """Judge weights that are summed over another axis than the one along which they add up to one."""
+    made = one.made
+    before = already(facts, made)
+    axis = made.slot.place
+    if before is None and is_counted(facts, made):
+        return unknown(made.op.span, f"{weights} are normalised over axis {axis}, and counted along another")
+    if one.role == "own" and before is None and not (is_grid(one, facts.flow) or is_self_attention(one, facts.flow)):
+        reason = f"{weights} are normalised over axis {axis} and summed over another; shares of clusters are so"
+        return unknown(made.op.span, reason)
+    return _elsewhere(facts, one, weights, before)
+
+
+def _elsewhere(facts: Facts, one: WeightedSum, weights: str, before: Normalised | None) -> Obligation:
+    axis, summed = one.made.slot.place, axis_when_made(facts, one)
+    steps = [Step(one.total.span, f"{weights} are summed over axis {summed} here; axis {axis} stays")]
+    current = f"they are normalised over axis {axis}, which stays in the result: its entries hang together"
+    if before is not None:
+        steps.insert(0, Step(before.op.span, f"the entries add up to one over axis {axis} from here on"))
+        current = f"they added up to one over axis {axis} before, so dividing by this sum changes nothing"
     return Obligation(
-        span,
-        message=f"{weights} add up to one over axis {one.axis}, but are summed over axis {one.summed}",
-        current=f"they are normalised over axis {one.axis}, which stays in the result: its entries hang together",
-        expected=f"the weights add up to one over axis {one.summed}, the one that is summed over",
-        steps=(Step(one.total.span, f"{weights} are summed over axis {one.summed} here; axis {one.axis} stays"),),
-        suggestion=f"normalise over `axis={one.summed}`",
+        one.made.op.span,
+        message=f"{weights} add up to one over axis {axis}, but are summed over axis {summed}",
+        current=current,
+        expected=f"the weights add up to one over axis {summed}, the one that is summed over",
+        steps=tuple(steps),
+        suggestion=f"normalise over `axis={summed}`",
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from jaxaudit.analyses.axes.directions import Meeting, meeting
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, behind, left, nothing, readers, walk
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import REST, Argument, Op, Program, Value
-from jaxaudit.ir.interfaces import Loop, Recurrence, Turn
+from jaxaudit.ir.interfaces import Recurrence, Turn
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
@@ -68,6 +70,7 @@ class OrderNotRestored(Rule):
     """
 
     summary = "The results of a scan over turned arrays are not turned back."
+    needs = (Shapes,)
 
     valid = (
         Example(_RETURNS.format(out="out[::-1]", mark=""), "turned back"),
@@ -121,6 +124,8 @@ def both(cell, h, xs):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that goes through turned arrays, or backwards, and gives arrays in their order."""
+        met = {turn: found for turn in _turns(program) if (found := meeting(facts, turn)) is not None}
+        yield from (_finding(turn, found) for turn, found in met.items())
         for op in program.named("scan", "associative_scan", "array.scan"):
             view = Recurrence.of(op)
             if view is None:
@@ -128,23 +133,24 @@ def both(cell, h, xs):
             turns = [_turn(one, view.axis or 0, facts.flow) for one in view.elements]
             found = [one for one in turns if one is not None]
             if found and all(turns):
-                yield from _judge(view, found, facts.flow)
+                yield from _judge(view, facts.flow) if met.keys().isdisjoint(found) else ()
             elif turns and not found and view.reverse:
                 yield from _turned_again(view, facts.flow)
 
 
-def _judge(view: Recurrence, turns: list[Op], flow: Flow) -> Iterator[Obligation]:
-    """Judge what goes through turned arrays."""
-    op, axis = view.op, view.axis or 0
+def _turns(program: Program) -> Iterator[Op]:
+    """Return the ops that turn an array back to front."""
+    return (op for op in program.named("array.move", "py.item", "py.call_library") if Turn.of(op) is not None)
+
+
+def _judge(view: Recurrence, flow: Flow) -> Iterator[Obligation]:
+    """Judge what goes through turned arrays, and meets none that are not."""
     if not view.stacked:
         return
-    reader = _meeting(view.stacked, _beside(turns, flow), axis, flow)
-    if reader is not None:
-        yield _finding(op, reader, turns[0])
-    elif _again(view.stacked, axis, flow) is not None:
-        yield proved(op.span, f"what the {_word(op)} gives is turned back")
+    if _again(view.stacked, view.axis or 0, flow) is not None:
+        yield proved(view.op.span, f"what the {_word(view.op)} gives is turned back")
     else:
-        yield unknown(op.span, "what meets the results, which are back to front, is not known")
+        yield unknown(view.op.span, "what meets the results, which are back to front, is not known")
 
 
 def _turned_again(view: Recurrence, flow: Flow) -> Iterator[Obligation]:
@@ -228,13 +234,6 @@ def _under_all_names(values: Iterable[Value], flow: Flow) -> set[Value]:
     return set(walk(values, lambda one: behind(flow, one, nothing)))
 
 
-def _beside(turns: list[Op], flow: Flow) -> set[Value]:
-    """Return the arrays that were turned, under all their names, and what the same scan stacked beside them."""
-    found = _under_all_names((one for op in turns for one in op.operands[:1]), flow)
-    makers = {op for one in found if (op := flow.maker(one)) is not None and op.name == "scan"}
-    return found.union(result for op in makers for _, result in Loop(op).stacked if result in found or len(makers) == 1)
-
-
 def _onward(value: Value, flow: Flow) -> Iterator[Value]:
     """Return what is made of a value element by element, here or where it is handed to."""
     yield from ahead(flow, value, lambda op: op.name in _ELEMENTWISE)
@@ -266,13 +265,18 @@ def _word(op: Op) -> str:
     return "sum" if op.name == "array.scan" else "scan"
 
 
-def _finding(op: Op, reader: Op, turn: Op) -> Obligation:
+def _finding(turn: Op, met: Meeting) -> Obligation:
+    by = met.turned.by
+    steps = [Step(turn.span, "turned here")]
+    if by is not None:
+        steps.append(Step(by.span, "gone through step by step here: what comes out is back to front too"))
     return Obligation(
-        reader.span,
+        met.op.span,
+        severity=Severity.ERROR if met.is_sure else Severity.WARNING,
         message="what a scan over turned arrays gives meets here what is in its own order",
-        current=f"the first element of {named(op.results[-1], 'the result')} belongs to the last step",
+        current=f"the first element of {named(met.turned.slot.value, 'the result')} belongs to the last step",
         expected="both are in the same order",
-        steps=(Step(turn.span, "turned here"), Step(op.span, "what is stacked here is back to front too")),
+        steps=tuple(steps),
         suggestion="turn the result back (`out[::-1]`), or give the scan `reverse=True` and no turned arrays",
     )
 

@@ -1,0 +1,141 @@
+"""What `reduction-over-wrong-axis` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "logarithms of weights": """
+        from jax.scipy.special import logsumexp
+
+        def mean(log_w, particles):
+            log_z = logsumexp(log_w, axis=0)
+            w = jnp.exp(log_w - log_z)  #! reduction-over-wrong-axis
+            return (w[..., None] * particles).sum(1)
+
+        def right(log_w, particles):
+            w = jnp.exp(log_w - logsumexp(log_w, axis=1)[:, None])
+            return (w[..., None] * particles).sum(1)
+
+        mean(jnp.zeros((5, 64)), jnp.ones((5, 64, 3)))
+        right(jnp.zeros((5, 64)), jnp.ones((5, 64, 3)))
+        """,
+    "through a map": """
+        def ensemble(logits, guesses):
+            w = jax.nn.softmax(logits, axis=0)  #! reduction-over-wrong-axis
+            return jax.vmap(lambda a, b: a @ b)(w, guesses)
+
+        def right(logits, guesses):
+            w = jax.nn.softmax(logits, axis=1)
+            return jax.vmap(lambda a, b: a @ b)(w, guesses)
+
+        ensemble(jnp.ones((8, 5)), jnp.ones((8, 5, 3)))
+        right(jnp.ones((8, 5)), jnp.ones((8, 5, 3)))
+        """,
+    "divided by a sum that was one already": """
+        def update(logits, v):
+            shares = jax.nn.softmax(logits, axis=1)
+            w = shares / (shares.sum(axis=1, keepdims=True) + 1e-8)  #! reduction-over-wrong-axis
+            return jnp.einsum("bsn,bnd->bsd", w, v)
+
+        def slots(logits, v):
+            shares = jax.nn.softmax(logits, axis=1)
+            w = shares / (shares.sum(axis=-1, keepdims=True) + 1e-8)
+            new = jnp.einsum("bsn,bnd->bsd", w, v)
+            return new, jnp.einsum("bsn,bsd->bnd", shares, new)
+
+        def means(x, scores):
+            r = jnp.exp(scores - jax.nn.logsumexp(scores, axis=1, keepdims=True))
+            return (r / r.sum(1, keepdims=True)).T @ x  #! reduction-over-wrong-axis
+
+        def right(x, scores):
+            r = jax.nn.softmax(scores, axis=1)
+            n = r.sum(0)
+            return (r.T @ x) / n[:, None]
+
+        update(jnp.ones((2, 4, 9)), jnp.ones((2, 9, 8)))
+        slots(jnp.ones((2, 4, 9)), jnp.ones((2, 9, 8)))
+        means(jnp.ones((100, 2)), jnp.ones((100, 5)))
+        right(jnp.ones((100, 2)), jnp.ones((100, 5)))
+        """,
+    "the mean of a support": """
+        ATOMS = jnp.linspace(-10.0, 10.0, 51)
+
+        def values(logits):
+            probs = jax.nn.softmax(logits, axis=1)  #! reduction-over-wrong-axis
+            return jnp.sum(probs * ATOMS, axis=-1)
+
+        def right(logits):
+            return jnp.sum(jax.nn.softmax(logits, axis=-1) * ATOMS, axis=-1)
+
+        values(jnp.ones((32, 4, 51)))
+        right(jnp.ones((32, 4, 51)))
+        """,
+    "an entropy": """
+        def bonus(logits):
+            p = jax.nn.softmax(logits, axis=-2)  #! reduction-over-wrong-axis
+            return -(p * jnp.log(p + 1e-8)).sum(axis=-1).mean()
+
+        def right(logits):
+            p = jax.nn.softmax(logits, axis=-1)
+            apart = -(p * jnp.log(p + 1e-8)).sum(axis=-1).mean()
+            return apart, -(p * jnp.log(p + 1e-8)).sum(axis=0).sum(), -(p * jnp.log(p + 1e-8)).mean(axis=0).sum()
+
+        bonus(jnp.ones((32, 4)))
+        right(jnp.ones((32, 4)))
+        """,
+    "drawn along another axis": """
+        def act(key, logits):
+            logp = jax.nn.log_softmax(logits, axis=0)  #! reduction-over-wrong-axis
+            return jax.random.categorical(key, logp)
+
+        def right(key, logits):
+            logp = jax.nn.log_softmax(logits.T, axis=0)
+            return jax.random.categorical(key, logp, axis=0)
+
+        act(jax.random.key(0), jnp.ones((32, 4)))
+        right(jax.random.key(0), jnp.ones((32, 4)))
+        """,
+    "shares that are meant to be summed over another axis": """
+        from jax.scipy.special import logsumexp
+
+        def overlap(logits, truth):
+            p = jax.nn.softmax(logits, axis=-1)
+            return (p * truth).sum(axis=(0, 1)) / (p.sum((0, 1)) + truth.sum((0, 1)))
+
+        def balance(gates, mask):
+            return (jax.nn.softmax(gates, axis=-1).mean(0) * mask.mean(0)).sum()
+
+        def dispatched(x, logits):
+            b, t, s, p = logits.shape
+            d = jax.nn.softmax(logits, axis=1)
+            c = jax.nn.softmax(logits.reshape(b, t, s * p), axis=-1).reshape(b, t, s, p)
+            return jnp.einsum("bspd,btsp->btd", jnp.tanh(jnp.einsum("btd,btsp->bspd", x, d)), c)
+
+        def where_it_is(feats):
+            b, h, w, c = feats.shape
+            p = jax.nn.softmax(feats.reshape(b, h * w, c), axis=1).reshape(b, h, w, c)
+            return (p.sum(1) * jnp.linspace(-1, 1, w)[None, :, None]).sum(1)
+
+        def plan(log_k, y):
+            for _ in range(5):
+                log_k = log_k - logsumexp(log_k, axis=0, keepdims=True)
+                log_k = log_k - logsumexp(log_k, axis=1, keepdims=True)
+            return jnp.exp(log_k) @ y
+
+        def again(scores, mask, x):
+            a = jax.nn.softmax(scores, axis=-1) * mask
+            return (a / a.sum(-1, keepdims=True)) @ x
+
+        overlap(jnp.ones((8, 9, 3)), jnp.ones((8, 9, 3)))
+        balance(jnp.ones((9, 4)), jnp.ones((9, 4)))
+        dispatched(jnp.ones((2, 6, 3)), jnp.ones((2, 6, 4, 2)))
+        where_it_is(jnp.ones((2, 5, 6, 3)))
+        plan(jnp.ones((5, 6)), jnp.ones((6, 2)))
+        again(jnp.ones((5, 6)), jnp.ones((5, 6)) > 0, jnp.ones((6, 2)))
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
