@@ -66,6 +66,8 @@ def size_labels(number: object) -> Labels:
     if not isinstance(number, Size):
         return frozenset()
     own = (Label("size", number.name, number.scope),) if number.name else ()
+    if number.how == "sum":
+        return frozenset(own)
     return frozenset((*own, *(Label(number.how, one.name, one.scope) for one in number.of if one.name)))
 
 
@@ -91,6 +93,12 @@ def length_labels(first: Dim, last: Dim) -> Labels:
     added = offsets(last) - offsets(first)
     gap = (last - first).terms
     return frozenset(Label("size", one.name, one.scope) for one in added if one.factors[0].terms == gap and gap)
+
+
+def shortened(whole: Dim, rest: Dim) -> Labels:
+    """Return the name of what is left of an axis by a slice that takes off what was added to a named size."""
+    added = (one for one in whole.labels if one.kind == "offset" and one.factors[0].terms == rest.terms)
+    return frozenset(Label("size", one.name, one.scope) for one in added)
 
 
 def is_of(label: Label, labels: Labels) -> bool:

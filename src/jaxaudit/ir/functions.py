@@ -232,6 +232,10 @@ FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
     left_shift right_shift shift_right_logical array_equal allclose"""
 )
 """Move in steps, or not at all, when their operands move: their derivative is zero."""
+SYMMETRIC_ONLY = _ids("cholesky cho_factor eigh eigvalsh")
+"""Take matrices that are symmetric, and read one half of them."""
+DIAGONALS = _ids("eye identity diag")
+"""Make matrices that have nothing beside their diagonal."""
 SOLVERS = _ids("solve cho_solve lu_solve solve_triangular")
 JACOBIANS = _ids("jacrev jacfwd jacobian hessian")
 """Derivatives of functions that give more than one number."""

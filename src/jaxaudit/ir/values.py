@@ -68,7 +68,7 @@ class Size(int):
     of: tuple[Size, ...]
     """The sizes it was computed of."""
     how: str
-    """`part`: by floor division; `multiple`: by multiplication; empty for a number that was written down."""
+    """`part`: by floor division; `multiple`: by multiplication; `sum`: by addition; empty where it was written down."""
 
     def __new__(cls, number: int, name: str, scope: str, of: tuple[Size, ...] = (), how: str = "") -> Size:
         """Make a size."""

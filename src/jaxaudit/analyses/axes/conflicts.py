@@ -40,6 +40,7 @@ class Cause(Enum):
     STACKED = "one of two axes that are mapped together was stacked by another vmap"
     TOGETHER = "two axes are mapped or scanned together, and their sizes agree by chance"
     JOINED = "arrays are put one after the other along the axis that they have in common"
+    BLENDED = "two axes were lined up by chance, and what they go to has both of them"
     CHANCE = "only the sizes agree"
 
 
@@ -70,7 +71,7 @@ class Judge:
         """Return the conflict that a meeting is; None where the axes may be one thing."""
         names = contradiction(meeting.left.dim.labels, meeting.right.dim.labels)
         if names is None:
-            return self._unnamed(meeting)
+            return self._blended(meeting) or self._foreign(meeting) or self._unnamed(meeting)
         for left, right in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
             for look in (self._elsewhere, self._left_behind, self._taken_away, self._reduced_away, self._kept):
                 found = look(meeting, left, right, names)
@@ -91,6 +92,44 @@ class Judge:
             cause = Cause.PLACED if placed and any(_makers("vmap", dim.labels)) else Cause.MISPLACED
             return Conflict(meeting, cause, *names, meeting.op, astray, fitting)
         return None
+
+    def _blended(self, meeting: Meeting) -> Conflict | None:
+        """An axis that is two things meets one of them, and the other one is an axis of that array too."""
+        for astray, other in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
+            for place, dim in other.others if meeting.how == "elementwise" else ():
+                names = _both(astray.dim, other.dim, dim)
+                if names is None or any(related(one.labels, dim.labels) for _, one in astray.others):
+                    continue
+                blamed = self._lined_up(astray, names)
+                if blamed is not None:
+                    return Conflict(meeting, Cause.BLENDED, *names, blamed, astray, (other.value, place))
+        return None
+
+    def _lined_up(self, astray: Side, names: tuple[Label, Label]) -> Op | None:
+        """Return the op that made one axis of two with these names."""
+
+        def before(value: Value) -> tuple[Value, ...]:
+            op = self.places.maker.get(value)
+            return () if op is None or op.regions else op.operands
+
+        def has_both(value: Value) -> bool:
+            return any({*names} <= dim.labels for dim in self.shapes.of(value).dims or ())
+
+        for value in walk((astray.value,), lambda value: filter(has_both, before(value))):
+            if has_both(value) and not any(map(has_both, before(value))):
+                return self.places.maker.get(value)
+        return None
+
+    def _foreign(self, meeting: Meeting) -> Conflict | None:
+        """A vector lands on an axis whose name is from elsewhere, beside the very axis that it was made for."""
+        low, high = sorted((meeting.left, meeting.right), key=lambda side: len(side.dims))
+        ours, theirs = ({*named(side.dim.labels)} for side in (low, high))
+        if len(low.dims) != 1 or not ours or not theirs or related(low.dim.labels, high.dim.labels):
+            return None
+        if not any(ours & dim.labels for _, dim in high.others):
+            return None
+        names = (min(ours, key=lambda one: one.name), min(theirs, key=lambda one: one.name))
+        return self._elsewhere(meeting, high, low, names)
 
     def _unnamed(self, meeting: Meeting) -> Conflict | None:
         """A named axis is broadcast along one that a loop or map made, beside the axis that has its name."""
@@ -174,6 +213,19 @@ class Judge:
         region = self.places.region_of.get(op)
         holders = () if region is None else (holder for _, holder in self.places.up(region))
         yield from (one for one in holders if one is not None and one.name in ("vmap", "scan"))
+
+
+def _both(blend: Dim, here: Dim, there: Dim) -> tuple[Label, Label] | None:
+    """Return the names of two axes, the one here and the other there, that a third one has; None where it has not."""
+    ours = [label for label in named(blend.labels) if label in here.labels and label not in there.labels]
+    theirs = [label for label in named(blend.labels) if label in there.labels and label not in here.labels]
+    pairs = (
+        (a, b)
+        for a in theirs
+        for b in ours
+        if (a.kind, a.scope) == (b.kind, b.scope) and not related(here.labels, there.labels)
+    )
+    return min(pairs, key=lambda pair: (pair[0].name, pair[1].name), default=None)
 
 
 def nested(places: Places, first: Labels, second: Labels) -> Op | None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from jaxaudit.analyses.dims import UNKNOWN, constant, same
-from jaxaudit.analyses.labels import size_labels
+from jaxaudit.analyses.labels import Label, Labels, size_labels
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number, integer, sequence
-from jaxaudit.ir import Argument, Value
+from jaxaudit.ir import Argument, Size, Value
 
 _BOOL = array((), "bool")
 _FLOAT = array((), "float32", weak=True)
@@ -31,7 +31,7 @@ def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact
     if isinstance(argument, int):
         if type(argument) is int:
             return _integer(argument)
-        return integer(constant(argument).labelled(size_labels(argument)))
+        return integer(constant(argument).labelled(size_labels(argument) | _added(argument)))
     if isinstance(argument, float):
         return _FLOAT
     if isinstance(argument, complex):
@@ -57,6 +57,12 @@ def shape_of(fact: ShapeFact) -> Dims | None:
 def shaped(fact: ShapeFact, dtype: str | None, *, weak: bool = False) -> ShapeFact:
     """Return the array that has the shape which a shape argument means."""
     return array(shape_of(fact), dtype, weak=weak, outline=fact.sizes)
+
+
+def _added(number: int) -> Labels:
+    """Return the named sizes that a number was added up of."""
+    parts = number.of if isinstance(number, Size) and number.how == "sum" else ()
+    return frozenset(Label("offset", one.name, one.scope, factors=(constant(one),)) for one in parts if one.name)
 
 
 def axes_in(argument: Argument) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from jaxaudit.analyses.axes import Axes, Cause, Conflict
 from jaxaudit.analyses.axes.normalised import Normalised, all_normalised, already
 from jaxaudit.analyses.axes.picks import Pick, picks
+from jaxaudit.analyses.axes.two_ranks import TwoRanks, two_ranks
 from jaxaudit.analyses.axes.weights import (
     WeightedSum,
     axis_when_made,
@@ -166,6 +167,7 @@ class ReductionOverWrongAxis(Rule):
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
         yield from map(_wrong_axis_kept, axes_facts(facts).caused(Cause.KEPT))
         yield from samples(facts)
+        yield from map(_of_two_ranks, two_ranks(facts))
 
 
 def _wrong_axis_left(conflict: Conflict) -> Obligation:
@@ -248,6 +250,19 @@ def _picked(one: Pick) -> Obligation:
         expected=f"a distribution over axis {one.along}, along which one entry is picked",
         steps=(Step(one.op.span, f"one entry of each is picked along axis {one.along} here"),),
         suggestion=f"use `axis={one.along}`",
+    )
+
+
+def _of_two_ranks(one: TwoRanks) -> Obligation:
+    function = one.op.function
+    return Obligation(
+        one.op.span,
+        severity=Severity.ERROR if one.is_batch else Severity.WARNING,
+        message=f"`{function}` runs over the batch too, in a function that is also called for one example",
+        current="with a batch, what is computed of one example depends on all others",
+        expected="one example gives the same, alone and in a batch",
+        steps=(Step(one.one, "called for one example here"), Step(one.many, "called with one axis more here")),
+        suggestion=f"name the axis: `{function}(axis=-1, keepdims=True)`, or call the function under `vmap`",
     )
 
 

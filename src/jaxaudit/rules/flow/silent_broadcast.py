@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.axes.symmetric import Skewed, skewed
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, broadcasts, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.rules.flow._shared.columns import columns_met
 from jaxaudit.rules.flow._shared.lined_up import lined_up
 from jaxaudit.rules.flow._shared.own_reductions import met_themselves
@@ -102,6 +103,8 @@ class SilentBroadcast(Rule):
         """List every meeting of two arrays, element by element."""
         axes, shapes = axes_facts(facts), facts.get(Shapes)
         found = [(one.meeting.op, _finding(one)) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
+        found += [(one.blamed, _blended(one)) for one in axes.caused(Cause.BLENDED)]
+        found += [(one.op, _skewed(one)) for one in skewed(facts)]
         found += columns_met(facts.flow, shapes)
         found += met_themselves(program, facts.flow, shapes)
         agreed = {op: why for op, meeting in axes.agreed.items() if (why := _agreed(meeting))}
@@ -109,6 +112,29 @@ class SilentBroadcast(Rule):
         judged = {*(op for op, _ in found), *agreed}
         yield from (proved(op.span, why) for op, why in agreed.items())
         yield from lined_up(program, shapes, judged)
+
+
+def _blended(conflict: Conflict) -> Obligation:
+    first, second = conflict.left.name, conflict.right.name
+    whole = conflict.fitting[0] if conflict.fitting is not None else conflict.astray.value
+    return violated(
+        conflict,
+        f"`{first}` and `{second}` are lined up here, and then meet an array that has both as axes of their own",
+        f"`{first}` and `{second}` are two axes, as {name_of(whole)} has them",
+        f"add axes so that `{first}` stands beside `{second}`, for example by `[:, None, None]`",
+    )
+
+
+def _skewed(one: Skewed) -> Obligation:
+    name = name_of(one.vector)
+    return Obligation(
+        one.op.span,
+        message=f"{name} lands on one axis of a matrix alone, which `{one.reader.function}` takes for a symmetric one",
+        current="each entry goes to a whole row or column: element (i, j) is no longer element (j, i)",
+        expected=f"the entries of {name} stand on the diagonal, or go in along both axes",
+        steps=(Step(one.reader.span, "the matrix has to be symmetric here"),),
+        suggestion=f"put them on the diagonal: `jnp.diag({one.vector.name or '...'})`",
+    )
 
 
 def _agreed(meeting: Meeting) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
-from jaxaudit.analyses.labels import made_by
+from jaxaudit.analyses.labels import length_labels, made_by
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, as_number, outline_of
 from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of, shaped
@@ -60,11 +60,16 @@ def _arange(look: Look) -> ShapeFact:
         start, stop = ShapeFact(), start
     first = constant(0) if start == ShapeFact() else as_number(start)
     last = as_number(stop)
-    size = UNKNOWN if first is None or last is None else last if first == constant(0) else last - first
+    size = UNKNOWN if first is None or last is None else last if first == constant(0) else _between(first, last)
     if size.constant is not None and size.constant < 0:
         size = constant(0)
     whole = all(fact.number is not None for fact in (start, stop) if fact != ShapeFact())
     return array((size if whole or stop.symbol else UNKNOWN,), _dtype(look, "int32" if whole else None))
+
+
+def _between(first: Dim, last: Dim) -> Dim:
+    """Return how many numbers there are from one up to another, by the name of the size that was added."""
+    return (last - first).labelled(length_labels(first, last))
 
 
 def _constant_range(look: Look) -> Dim:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, between_bounds, constant, same
-from jaxaudit.analyses.labels import length_labels, of_a_part
+from jaxaudit.analyses.labels import length_labels, of_a_part, shortened
 from jaxaudit.analyses.regroup import picked
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
@@ -149,7 +149,9 @@ def sliced(size: Dim, part: Mapping[str, Argument], look: Look) -> Dim:
     if first is None or last is None:
         return UNKNOWN
     if size.constant is not None and first.constant is not None and last.constant is not None:
-        return constant(len(range(size.constant)[first.constant : last.constant]))
+        cut = constant(len(range(size.constant)[first.constant : last.constant]))
+        labels = last.labels if same(cut, last) and first == ZERO else length_labels(first, last)
+        return cut.labelled(labels | shortened(size, cut))
     between = _length_between(first, last, size).labelled(length_labels(first, last))
     cut = between if between.known else piece(look.op, first, last, size)
     return cut if cut.known or not size.known else between_bounds(first, last, size).labelled(cut.labels)

@@ -74,12 +74,16 @@ def _fold_constants(op: ast.operator, left: object, right: object) -> Const | No
         return None
 
 
+_REMEMBERED = ((ast.Mult, "multiple"), (ast.FloorDiv, "part"), (ast.Add, "sum"))
+"""The operators after which a number remembers the sizes it was computed of, and as what of them."""
+
+
 def _derived(op: ast.operator, left: object, right: object, made: object) -> object:
     """Let a size remember the sizes that it was computed of."""
-    if type(made) is not int or made < 2 or not isinstance(op, ast.Mult | ast.FloorDiv):
+    how = next((how for kind, how in _REMEMBERED if isinstance(op, kind)), "")
+    if type(made) is not int or made < 2 or not how:
         return made
-    how = "multiple" if isinstance(op, ast.Mult) else "part"
-    sides = (left, right) if how == "multiple" else (left,)
+    sides = (left,) if how == "part" else (left, right)
     of = tuple(size for side in sides if isinstance(side, Size) for size in _named(side, how))
     return Size(made, "", "", of, how) if of else made
 
