@@ -173,6 +173,18 @@ def product(dims: Iterable[Dim]) -> Dim:
     return result
 
 
+def whole(dim: Dim) -> Dim:
+    """Return a product in which `h // p` times `p` is `h`: in a reshape no element is left over."""
+    for monomial, factor in dim.terms or () if dim.terms is not None and len(dim.terms) == 1 else ():
+        for at, atom in enumerate(monomial):
+            if atom.kind == "quotient" and atom.parts is not None:
+                rest = Dim((((*monomial[:at], *monomial[at + 1 :]), factor),))
+                times, left = _quotient(rest, atom.parts[1])
+                if left == ZERO:
+                    return whole(times * atom.parts[0])
+    return dim
+
+
 def evaluate(dim: Dim, numbers: Mapping[str, int]) -> int | None:
     """Return the number a dim is where the variables have these values; None where one is missing."""
     made = _rebuild(dim, lambda atom: constant(numbers[atom.text]) if atom.text in numbers else None)

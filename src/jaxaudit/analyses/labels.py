@@ -36,8 +36,9 @@ class Label:
     elements follow one another, because this op counted, sorted or subtracted them; `alike`: there is one element for
     each key of this split, or they were shuffled by it, so that none comes before another; `drawn`: it is an axis of
     random numbers, which may be put to any use; `offset`: it is a number, and this size was added to it;
-    `joined`: this op made it of several, one behind the other; `slot`: it is this axis of that operand, while one op is
-    looked at.
+    `joined`: this op made it of several, one behind the other; `cut`: it is this part of an axis that this reshape took
+    apart; `run`: a reshape made it of several, one inside of the other; `slot`: it is this axis of that operand, while
+    one op is looked at.
     """
     name: str = ""
     scope: str = ""
@@ -45,8 +46,8 @@ class Label:
     where: str = ""
     """Of a name that was written down: where."""
     factors: tuple[Dim, ...] = ()
-    """Of a `product` or `joined`: the axes that it was made of, in order; of a `piece`: its size, and that of the last;
-    of an `offset`: the size."""
+    """Of a `product`, `run` or `joined`: the axes that it was made of, in order; of a `cut`: the whole; of a `piece`:
+    its size, and that of the last; of an `offset`: the size."""
 
 
 Labels: TypeAlias = frozenset[Label]

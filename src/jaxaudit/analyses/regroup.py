@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.dims import ONE, Dim, product, same
+from jaxaudit.analyses.dims import ONE, Dim, product, same, whole
 from jaxaudit.analyses.labels import Label, Labels, contradiction, is_of, named, one_axis, related
+from jaxaudit.analyses.pieces import Crossed, crossed, cut, run_of
 from jaxaudit.ir import Op
 
 Dims = tuple[Dim, ...]
@@ -20,12 +21,17 @@ def regrouped(old: Dims, new: Dims, op: Op | None = None) -> Dims:
     """Return the new axes of a reshape the labels of the old ones they are."""
     made = list(new)
     for parts, places in _groups(old, new):
+        if len(places) == 1 < len(parts):
+            made[places[0]] = made[places[0]].labelled(run_of(parts, op))
+        elif len(parts) == 1 < len(places):
+            for place, labels in zip(places, cut(parts[0], [new[one] for one in places], op, places[0]), strict=True):
+                made[place] = made[place].labelled(labels)
         if len(places) == 1 and len(parts) == 1 and contradiction(parts[0].labels, new[places[0]].labels) is None:
-            made[places[0]] = new[places[0]].labelled(parts[0].labels)
+            made[places[0]] = made[places[0]].labelled(parts[0].labels)
         elif len(places) == 1 and len(parts) > 1 and all(map(_is_known, parts := _completed(parts, new[places[0]]))):
-            made[places[0]] = new[places[0]].labelled(frozenset((Label("product", op=op, factors=expanded(parts)),)))
+            made[places[0]] = made[places[0]].labelled(frozenset((Label("product", op=op, factors=expanded(parts)),)))
         elif len(places) == 2 and len(parts) == 1:
-            made[places[1]] = new[places[1]].labelled(picked(parts[0]))
+            made[places[1]] = made[places[1]].labelled(picked(parts[0]))
     return tuple(made)
 
 
@@ -65,8 +71,8 @@ def _groups(old: Dims, new: Dims) -> Iterator[Group]:
     right = [place for place, dim in enumerate(new) if dim != ONE]
     while left and right:
         parts, places = [left.pop(0)], [right.pop(0)]
-        while not same(product(parts), product(new[place] for place in places)):
-            if _is_smaller(product(parts), product(new[place] for place in places)):
+        while not same(before := whole(product(parts)), after := whole(product(new[place] for place in places))):
+            if _is_smaller(before, after):
                 if not left:
                     return
                 parts.append(left.pop(0))
@@ -75,6 +81,11 @@ def _groups(old: Dims, new: Dims) -> Iterator[Group]:
             else:
                 return
         yield tuple(parts), tuple(places)
+
+
+def crossings(old: Dims, new: Dims) -> Iterator[Crossed]:
+    """Return the parts of different axes that a reshape makes one: the outer one of one, the inner one of another."""
+    return crossed((parts for parts, places in _groups(old, new) if len(places) == 1 < len(parts)), old)
 
 
 def is_accounted_for(old: Dims, new: Dims) -> bool:
@@ -87,7 +98,16 @@ def is_accounted_for(old: Dims, new: Dims) -> bool:
 def _is_smaller(first: Dim, second: Dim) -> bool:
     if first.constant is not None and second.constant is not None:
         return first.constant < second.constant
-    return (second % first).constant == 0
+    return any((second % one).constant == 0 for one in _multiples(first))
+
+
+def _multiples(dim: Dim) -> Iterator[Dim]:
+    """Return a size, and what its quotients are parts of: `h // p` is smaller than `h`."""
+    yield dim
+    for atom in dim.atoms():
+        more = whole(dim * atom.parts[1]) if atom.kind == "quotient" and atom.parts is not None else dim
+        if atom not in more.atoms():
+            yield from _multiples(more)
 
 
 def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.regroup import is_accounted_for
+from jaxaudit.analyses.pieces import Crossed
+from jaxaudit.analyses.regroup import crossings, is_accounted_for
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Program
+from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
 from jaxaudit.rules.axes._shared.reshapes import Reshape, reshapes
-from jaxaudit.rules.base import Example, Obligation, Rule, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 
 class ReshapeMixesAxes(Rule):
@@ -70,6 +71,31 @@ class ReshapeMixesAxes(Rule):
         """List every reshape of axes with names or symbols."""
         shapes = facts.get(Shapes)
         yield from (_judged(one) for one in reshapes(facts.flow, shapes) if not one.unflattens)
+        yield from _mixed_parts(program, shapes)
+
+
+def _mixed_parts(program: Program, shapes: Shapes) -> Iterator[Obligation]:
+    """Find the reshapes that make one axis of parts of two."""
+    for op in program.named("array.reshape") if shapes.look is None else ():
+        base, found = op.base, None
+        for context in shapes.contexts(op) if base is not None and not op.qualified.startswith("einops.") else ():
+            old, new = context.of(base).dims, context.of(op.result).dims
+            found = None if old is None or new is None else next(crossings(old, new), found)
+        if found is not None:
+            yield _crossed(op, found)
+
+
+def _crossed(op: Op, found: Crossed) -> Obligation:
+    cuts = [label.op for label in (found.outer, found.inner) if label.op is not None]
+    return Obligation(
+        op.span,
+        severity=Severity.ERROR if found.is_restored else Severity.WARNING,
+        message="the outer part of one axis is put together with the inner part of another one",
+        current="rows and columns change places within each block, and nothing else: the shape is right",
+        expected="both parts of an axis become one again, in the order in which they were cut",
+        steps=tuple(Step(one.span, "the axes are taken apart here") for one in dict.fromkeys(cuts)),
+        suggestion="bring each inner part behind the outer part of its own axis before the reshape",
+    )
 
 
 def _judged(one: Reshape) -> Obligation:

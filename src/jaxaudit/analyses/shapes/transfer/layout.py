@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, differ, product
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, differ, product, whole
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.regroup import regrouped
 from jaxaudit.analyses.shapes.broadcast import broadcast, equal, shape_text
@@ -46,10 +46,10 @@ def wanted_shape(look: Look) -> Dims | None:
 
 def _resolved(look: Look, dims: Dims | None, wanted: Dims) -> Dims:
     open_places = [i for i, dim in enumerate(wanted) if dim == _AUTOMATIC]
-    fixed = product(dim for dim in wanted if dim != _AUTOMATIC)
+    fixed = whole(product(dim for dim in wanted if dim != _AUTOMATIC))
     if dims is None:
         return tuple(UNKNOWN if dim == _AUTOMATIC else dim for dim in wanted)
-    total = product(dims)
+    total = whole(product(dims))
     fit = _divides(total, fixed) if open_places else equal(total, fixed)
     look.judge(fit, f"{shape_text(dims)} cannot become {shape_text(wanted)}" if fit is Fit.CLASHES else "")
     if not open_places:

@@ -1,0 +1,87 @@
+"""Axes that a reshape takes apart and others put together again: which part of which axis each one is.
+
+`(h, w)` cut into patches is `(h / p, p, w / p, p)`: the outer and the inner part of each axis, whatever their sizes. A
+part is known by the reshape that cut it. Transposes move it, a further reshape may make one axis of several, and one
+that takes this apart by the same sizes gives the parts back. Where an outer part is put together with the inner part of
+another axis, the pixels of each patch change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from jaxaudit.analyses.dims import ONE, Dim, same
+from jaxaudit.analyses.labels import Label, Labels
+from jaxaudit.ir import Op
+from jaxaudit.ir.record import record
+from jaxaudit.spans import Span
+
+RESTORED = "restored"
+"""Where a part is known again after it was a piece of a longer axis."""
+
+
+@record
+class Crossed:
+    """Two parts of different axes that a reshape makes one."""
+
+    outer: Label
+    inner: Label
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether both were pieces of a longer axis since they were cut, so that somebody takes apart what he made."""
+        return RESTORED in (self.outer.where, self.inner.where)
+
+
+def run_of(parts: Sequence[Dim], op: Op | None) -> Labels:
+    """Return the label of an axis that is made of several, one inside of the other."""
+    return frozenset((Label("run", op=op, factors=_written_out(parts)),))
+
+
+def _written_out(parts: Sequence[Dim]) -> tuple[Dim, ...]:
+    made: list[Dim] = []
+    for dim in parts:
+        runs = [label.factors for label in dim.labels if label.kind == "run"]
+        made.extend(runs[0] if runs else (dim,))
+    return tuple(made)
+
+
+def cut(whole: Dim, sizes: Sequence[Dim], op: Op | None, at: int) -> tuple[Labels, ...]:
+    """Return the labels of the parts that an axis is cut into: those it was made of, or new ones."""
+    for label in whole.labels:
+        factors = [dim for dim in label.factors if dim != ONE] if label.kind == "run" else []
+        if len(factors) == len(sizes) and all(map(same, factors, sizes)):
+            return tuple(_again(dim.labels) for dim in factors)
+    return tuple(frozenset((Label("cut", str(i), str(at), op, factors=(whole.plain(),)),)) for i in range(len(sizes)))
+
+
+def _again(labels: Labels) -> Labels:
+    return frozenset(
+        Label("cut", one.name, one.scope, one.op, RESTORED, one.factors) for one in labels if one.kind == "cut"
+    )
+
+
+def crossed(runs: Iterator[Sequence[Dim]], every: Sequence[Dim]) -> Iterator[Crossed]:
+    """Return the outer parts that are made one with the inner part of another axis, though their own is there too."""
+    own = [label for dim in _written_out(every) for label in dim.labels if label.kind == "cut"]
+    for run in runs:
+        parts = _written_out(run)
+        for first, second in pairwise(parts):
+            for outer in _cuts(first):
+                for inner in _cuts(second):
+                    mine = any(_whole(one) == _whole(outer) and one.name == "1" for one in own)
+                    theirs = any(_whole(one) == _whole(inner) and one.name == "0" for one in own)
+                    apart = _whole(outer) != _whole(inner) and (outer.name, inner.name) == ("0", "1")
+                    if apart and mine and theirs:
+                        yield Crossed(outer, inner)
+
+
+def _cuts(dim: Dim) -> list[Label]:
+    found = [label for label in dim.labels if label.kind == "cut"]
+    return found if len({_whole(label) for label in found}) == 1 else []
+
+
+def _whole(label: Label) -> tuple[Span | None, str]:
+    """Return what tells an axis that was cut from others; one line cuts the same in all calls of its function."""
+    return None if label.op is None else label.op.span, label.scope
