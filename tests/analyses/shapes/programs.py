@@ -144,5 +144,7 @@ PROGRAMS = {
         yy = jax.scipy.ndimage.map_coordinates(b, [w, w], order=1); zz = jnp.fft.fftshift(v); ab = jnp.vsplit(b, 2)[0]
         ac = jax.nn.dot_product_attention(jnp.ones((2, 6, 2, 8)), jnp.ones((2, 5, 2, 8)), jnp.ones((2, 5, 2, 8)))
         ad = jnp.geomspace(1.0, 2.0, 4); ae = jax.scipy.signal.convolve2d(b, b); af = jnp.hsplit(b, 3)[1]
+        ag = jnp.convolve(v, w, mode="valid"); ah = jnp.convolve(w, v, mode="same"); ai = jnp.correlate(v, w)
+        aj = jax.scipy.signal.correlate(b, b[:2], mode="valid"); ak = jax.scipy.signal.convolve(b[:2], b, mode="same")
     """,
 }

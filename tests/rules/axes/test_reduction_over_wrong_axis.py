@@ -95,6 +95,39 @@ PROGRAMS = {
         act(jax.random.key(0), jnp.ones((32, 4)))
         right(jax.random.key(0), jnp.ones((32, 4)))
         """,
+    "called for one example and for many": """
+        def q_values(w, head, s):
+            adv = jnp.tanh(s @ w) @ head
+            return adv - jnp.mean(adv)  #! reduction-over-wrong-axis
+
+        def act(w, head, s):
+            return jnp.argmax(q_values(w, head, s))
+
+        def loss(w, head, s):
+            return jnp.square(q_values(w, head, s)).sum(axis=-1).mean()
+
+        act(jnp.ones((4, 8)), jnp.ones((8, 3)), jnp.ones(4))
+        loss(jnp.ones((4, 8)), jnp.ones((8, 3)), jnp.ones((16, 4)))
+        """,
+    "called for one example and mapped": """
+        def q_values(w, head, s):
+            adv = jnp.tanh(s @ w) @ head
+            return adv - jnp.mean(adv)
+
+        def stable(x):
+            z = jnp.exp(x - jnp.max(x))
+            return z / z.sum(axis=-1, keepdims=True)
+
+        def clip(g):
+            return g * jnp.minimum(1.0, 1.0 / jnp.linalg.norm(g))
+
+        q_values(jnp.ones((4, 8)), jnp.ones((8, 3)), jnp.ones(4))
+        jax.vmap(q_values, (None, None, 0))(jnp.ones((4, 8)), jnp.ones((8, 3)), jnp.ones((16, 4)))
+        stable(jnp.ones((16, 4)) @ jnp.ones((4, 3)))
+        stable(jnp.ones(4) @ jnp.ones((4, 3)))
+        clip(jnp.ones(4))
+        clip(jnp.ones((4, 3)))
+        """,
     "shares that are meant to be summed over another axis": """
         from jax.scipy.special import logsumexp
 

@@ -45,6 +45,85 @@ PROGRAMS = {
             b, h, q, k = x.shape
             return jnp.reshape(x, [b, h, k, q])  #! reshape-mixes-axes
         """,
+    "patches that are put together crosswise": """
+        def patches(x, p):
+            b, h, w, c = x.shape
+            x = x.reshape(b, h // p, p, w // p, p, c).transpose(0, 1, 3, 2, 4, 5)
+            return x.reshape(b, (h // p) * (w // p), p * p * c)
+
+        def wrong(x, p):
+            b, h, w, c = x.shape
+            x = patches(x, p).reshape(-1, h // p, w // p, p, p, c)
+            return jnp.einsum("bhwpqc->bhqwpc", x).reshape(-1, h, w, c)  #! reshape-mixes-axes
+
+        def right(x, p):
+            b, h, w, c = x.shape
+            x = patches(x, p).reshape(-1, h // p, w // p, p, p, c)
+            return jnp.einsum("bhwpqc->bhpwqc", x).reshape(-1, h, w, c)
+
+        wrong(jnp.ones((2, 16, 16, 1)), 4)
+        right(jnp.ones((2, 16, 16, 1)), 4)
+        """,
+    "patches of any size": """
+        def patches(x):
+            b, h, w, c = x.shape
+            x = x.reshape(b, h // 4, 4, w // 4, 4, c).transpose(0, 1, 3, 2, 4, 5)
+            return x.reshape(b, (h // 4) * (w // 4), 16 * c)
+
+        def wrong(x):
+            b, h, w, c = x.shape
+            x = patches(x).reshape(b, h // 4, w // 4, 4, 4, c)
+            return jnp.transpose(x, (0, 1, 4, 2, 3, 5)).reshape(b, h, w, c)  #! reshape-mixes-axes
+
+        def right(x):
+            b, h, w, c = x.shape
+            x = patches(x).reshape(b, h // 4, w // 4, 4, 4, c)
+            return jnp.transpose(x, (0, 1, 3, 2, 4, 5)).reshape(b, h, w, c)
+        """,
+    "parts that change places on purpose": """
+        def shuffled(x, g):
+            b, h, w, c = x.shape
+            return x.reshape(b, h, w, g, c // g).swapaxes(3, 4).reshape(b, h, w, c)
+
+        def turned(x, p):
+            b, h, w, c = x.shape
+            x = x.reshape(b, h // p, p, w // p, p, c).transpose(0, 3, 4, 1, 2, 5)
+            return x.reshape(b, w, h, c)
+
+        def stretched(x, r):
+            b, h, w, c = x.shape
+            x = x.reshape(b, h, w, r, r, c // (r * r)).transpose(0, 1, 3, 2, 4, 5)
+            return x.reshape(b, h * r, w * r, c // (r * r))
+
+        def windows(x, s):
+            b, h, w, c = x.shape
+            x = x.reshape(b, h // s, s, w // s, s, c)
+            return x.transpose(0, 1, 3, 2, 4, 5).reshape(-1, s * s, c)
+
+        def partly(rho, a, b):
+            return rho.reshape(a, b, a, b).transpose(0, 3, 2, 1).reshape(a * b, a * b)  #? reshape-mixes-axes
+
+        shuffled(jnp.ones((2, 8, 8, 6)), 3)
+        turned(jnp.ones((2, 8, 8, 6)), 2)
+        stretched(jnp.ones((2, 8, 8, 4)), 2)
+        windows(jnp.ones((2, 8, 8, 4)), 2)
+        partly(jnp.ones((6, 6)), 2, 3)
+        """,
+    "planes that a convolution leaves as large as they were": """
+        def blur(image, taps):
+            padded = jnp.pad(image, taps.shape[0] // 2, mode="reflect")
+            rows = jax.vmap(lambda row: jnp.convolve(row, taps, mode="valid"))(padded)
+            return jax.vmap(lambda one: jnp.convolve(one, taps, mode="valid"), in_axes=1, out_axes=1)(rows)
+
+        def wrong(image, taps):
+            return jax.vmap(blur, in_axes=(-1, None))(image, taps).reshape(image.shape)  #! reshape-mixes-axes
+
+        def right(image, taps):
+            return jax.vmap(blur, in_axes=(-1, None), out_axes=-1)(image, taps).reshape(image.shape)
+
+        wrong(jnp.ones((48, 32, 3)), jnp.ones(7))
+        right(jnp.ones((48, 32, 3)), jnp.ones(7))
+        """,
     "a reshape that takes an axis of one away": """
         def without_heads(latent):
             b, l, _, width = latent.shape

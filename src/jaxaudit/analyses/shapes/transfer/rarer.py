@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, constant, product
+from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, constant, product
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, integer, sequence
@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer
 from jaxaudit.analyses.shapes.transfer.maps import running_dtype
 from jaxaudit.analyses.shapes.transfer.matrices import MATRICES, floating
 from jaxaudit.analyses.shapes.transfer.reduce import reduced
-from jaxaudit.ir import Op
+from jaxaudit.ir import Argument, Op
 
 _TWO = constant(2)
 
@@ -32,13 +32,23 @@ def _convolve(look: Look) -> ShapeFact:
     left, right = (array_like(look.fact(*names)) for names in (("a", "in1"), ("v", "in2")))
     if left.dims is None or right.dims is None or len(left.dims) != len(right.dims):
         return NOTHING
-    dtype = promote((left, right))[0]
-    match look.raw("mode"):
-        case None | "full":
-            return array(tuple(a + b - ONE for a, b in zip(left.dims, right.dims, strict=True)), dtype)
-        case "same" if look.function.endswith("2d"):
-            return array(left.dims, dtype)
-    return NOTHING
+    usual = "valid" if look.op.qualified == "jax.numpy.correlate" else "full"
+    mode, like_first = look.raw("mode") or usual, look.op.qualified.startswith("jax.scipy")
+    pairs = zip(left.dims, right.dims, strict=True)
+    return array(tuple(_overlap(a, b, mode, like_first=like_first) for a, b in pairs), promote((left, right))[0])
+
+
+def _overlap(first: Dim, second: Dim, mode: Argument, *, like_first: bool) -> Dim:
+    """Return in how many places one array meets another along an axis: anywhere, centred, or as a whole."""
+    if mode == "full":
+        return first + second - ONE
+    if mode == "same" and like_first:
+        return first
+    sizes = first.constant, second.constant
+    if sizes[0] is None or sizes[1] is None or mode not in ("same", "valid"):
+        return UNKNOWN
+    longer, shorter = max(sizes[0], sizes[1]), min(sizes[0], sizes[1])
+    return constant(longer if mode == "same" else longer - shorter + 1)
 
 
 def _interp(look: Look) -> ShapeFact:
@@ -242,7 +252,8 @@ def _simplex(look: Look) -> ShapeFact:
 
 _BY_NAME: Mapping[str, Single] = {
     **MATRICES,
-    **dict.fromkeys(("jax.numpy.convolve", "jax.scipy.signal.convolve2d"), _convolve),
+    **{f"jax.numpy.{name}": _convolve for name in ("convolve", "correlate")},
+    **{f"jax.scipy.signal.{name}": _convolve for name in "convolve convolve2d correlate correlate2d".split()},
     "jax.numpy.interp": _interp,
     "jax.numpy.digitize": _positions,
     "jax.numpy.argpartition": _positions,
