@@ -27,6 +27,19 @@ class Rebuilt:
 
 
 @record
+class Settings:
+    """What a program gives itself to go by: keys of a dict, fields of a record, options of a command line."""
+
+    name: str
+    span: Span
+    count: int
+    unread: tuple[Place, ...] = ()
+    """Those whose names nothing in sight reads, though it reads most of the others."""
+    open: str = ""
+    """Why not all that may read them is in sight; empty where it is."""
+
+
+@record
 class ClassMembers:
     """The attributes of one class, as its methods use them."""
 

@@ -26,6 +26,7 @@ from jaxaudit.frontends.source.interpret.roots import callers_in_bases, interpre
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, outline
 from jaxaudit.frontends.source.names.flow import reads_of
 from jaxaudit.frontends.source.names.members import members_of
+from jaxaudit.frontends.source.names.settings import settings_of
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
 
@@ -46,6 +47,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         audited = [module for module in project.modules.values() if module.audited]
         names = tuple(one for module in audited for one in reads_of(module, project))
         members = tuple(members_of(reader.it.classes, list(project.modules.values())))
+        settings = tuple(settings_of(reader.it.classes, list(project.modules.values()), project.main_blocks()))
         compared = dict(reader.it.compared)
         if observed is not None:
             reader.it.compared.clear()
@@ -60,6 +62,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         main_blocks=project.main_blocks(),
         reads=names,
         members=members,
+        settings=settings,
         compared=compared,
     )
     entered = tuple(reader.it.roots[len(roots) :])

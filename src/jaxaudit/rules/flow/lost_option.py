@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.ir.fits import Option
+from jaxaudit.ir.members import Settings
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.spans import Span
 
@@ -17,7 +18,9 @@ class LostOption(Rule):
     ## What it does
     Looks at the arguments that constructors keep. Finds those that are kept under a private name that nothing in sight
     reads, and methods that make another object of their class from the parts of their own but leave one part out.
-    Looks too at keywords that no parameter has and `**` takes: the function must read them or hand them on.
+    Looks too at keywords that no parameter has and `**` takes: the function must read them or hand them on; and at
+    settings, which are the keys of a dict, the fields of a record with plain defaults and the options of a command
+    line: each must be read by name somewhere.
 
     ## Why is this bad?
     Whoever sets the option believes that it does something; and the copy silently falls back to the default.
@@ -53,6 +56,21 @@ class LostOption(Rule):
 
         def first(self):
             return self._rows[: self._length] + self._pad
+
+    ## each setting is read
+    config = {"LR": 0.1, "STEPS": 4, "ENVS": 2, "CLIP": 0.2}
+
+    def train(config):
+        return config["LR"] * config["STEPS"] * config["ENVS"] * config.get("CLIP", 0.1)
+
+    if __name__ == "__main__":
+        train(config)
+
+    ## handed on as a whole
+    options = {"b1": 0.9, "b2": 0.95, "eps": 1e-8, "nesterov": True}
+
+    def make(factory):
+        return factory(**options)
 
     ## read by name, or handed on
     def scale(x, factor=1.0):
@@ -94,6 +112,36 @@ class LostOption(Rule):
     def run(x):
         return apply(x, facter=2.0)  #?
 
+    ## a setting that nothing reads
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Config:
+        rate: float = 0.1
+        steps: int = 4
+        anneal: bool = True  #?
+
+    def train(config):
+        return config.rate * config.steps
+
+    if __name__ == "__main__":
+        train(Config())
+
+    ## a key and an option that nothing reads
+    import argparse
+
+    config = {"LR": 0.1, "STEPS": 4, "ENVS": 2, "ANNEAL": True}  #?
+
+    def train(config, args):
+        return config["LR"] * config["STEPS"] * config["ENVS"] * args.width * args.depth
+
+    if __name__ == "__main__":
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--width", type=int, default=8)
+        parser.add_argument("--depth", type=int, default=8)
+        parser.add_argument("--dropout-rate", type=float, default=0.1)  #?
+        train(config, parser.parse_args())
+
     ## not handed on
     def scale(x, factor=1.0):
         return x * factor
@@ -109,6 +157,8 @@ class LostOption(Rule):
         """List what constructors keep, what `**` takes, and every option that is lost."""
         for span, call in program.compared.items():
             yield from (_taken(span, call.callee, one) for one in call.options)
+        for settings in program.settings:
+            yield from _settings(settings)
         for cls in (one for one in program.members if one.kept):
             if cls.open:
                 yield unknown(cls.span, f"not all that reads `{cls.name}` is in sight: {cls.open}")
@@ -137,6 +187,27 @@ class LostOption(Rule):
                     suggestion=f"pass `{left.name}=self.{left.field}` on",
                     subject=Subject(names=(left.name,)),
                 )
+
+
+def _settings(settings: Settings) -> Iterator[Obligation]:
+    """Judge what a program gives itself to go by."""
+    if settings.open:
+        yield unknown(
+            settings.span, f"whether all settings of `{settings.name}` are read is not known: {settings.open}"
+        )
+        return
+    if not settings.unread:
+        yield proved(settings.span, f"each of the {settings.count} settings of `{settings.name}` is read")
+    for one in settings.unread:
+        yield Obligation(
+            one.span,
+            severity=Severity.WARNING,
+            message=f"the setting `{one.name}` has no effect: nothing reads it",
+            current=f"whatever `{one.name}` is set to, the program does the same",
+            expected=f"it is read, as most settings of `{settings.name}` are",
+            suggestion=f"read it where its value is written out or left to a default, or take `{one.name}` away",
+            subject=Subject(names=(one.name,)),
+        )
 
 
 def _taken(span: Span, callee: str, one: Option) -> Obligation:

@@ -1,0 +1,116 @@
+"""Settings: keys of dicts, fields of records and options of a command line, and which of them nothing reads."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from jaxaudit.frontends.source.interpret.modules import Module
+from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
+from jaxaudit.frontends.source.names.bound import parameters
+from jaxaudit.frontends.source.values.callables import ClassValue
+from jaxaudit.ir.members import Place, Settings
+from jaxaudit.spans import Span, span_of
+
+_FEWEST = 4
+"""A dict with fewer keys is data as often as settings."""
+
+_Given = dict[str, ast.expr]
+"""Where each setting is given."""
+
+
+def settings_of(classes: Iterable[ClassValue], modules: Sequence[Module], scripts: Iterable[str]) -> Iterator[Settings]:
+    """Return the settings that the audited code gives itself.
+
+    What a lone module without a main block has may be meant for others.
+    """
+    audited = [module for module in modules if module.audited]
+    reads = _Reads(modules)
+    records = {one.node: one for one in classes if one.node is not None and one.kind == "dataclass"}
+    for module in audited:
+        closed = len(audited) > 1 or module.path in scripts
+        why = "" if closed else "code out of sight may read what this module defines"
+        for node in walk(module.tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as value):
+                    given = _keys(value)
+                    if len(given) >= _FEWEST:
+                        yield _judged(name, span_of(value, module.path), given, reads.of_keys, why)
+                case ast.ClassDef() if node in records:
+                    yield _judged(node.name, span_of(node, module.path), _fields(node), reads.of_fields, why)
+        options = _options(module.tree)
+        if options:
+            first = next(iter(options.values()))
+            yield _judged("the command line", span_of(first, module.path), options, reads.of_fields, why)
+
+
+class _Reads:
+    """What some modules read by name, whatever the object is."""
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        marks = [landmarks(module.tree) for module in modules]
+        texts = Counter(text for mark in marks for text in mark.texts)
+        for module in modules:
+            texts.subtract(key.value for key in _dict_keys(module.tree))
+        loaded = {one.attr for mark in marks for one in mark.attributes if isinstance(one.ctx, ast.Load)}
+        self.of_fields = loaded | {text for text, times in texts.items() if times > 0}
+        taken = {name for mark in marks for function in mark.functions for name in parameters(function)}
+        # `Agent(**config)` reads a key by the name of a parameter.
+        self.of_keys = self.of_fields | taken
+
+
+def _judged(name: str, span: Span, given: _Given, reads: set[str], why: str) -> Settings:
+    unread = [one for one in given if one not in reads]
+    # What is handed on as a whole is read by nobody here.
+    used = len(given) - len(unread) > len(unread)
+    places = tuple(Place(one, span_of(given[one], span.path)) for one in unread) if used else ()
+    return Settings(name, span, len(given), places, why if used else f"`{name}` is handed on as a whole")
+
+
+def _dict_keys(tree: ast.Module) -> Iterator[ast.Constant]:
+    for node in walk(tree):
+        if isinstance(node, ast.Dict):
+            yield from (key for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+
+
+def _keys(node: ast.Dict) -> _Given:
+    """Return the keys of a dict whose keys are all names; those that plain values are given to."""
+    found = {key.value: key for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+    plain = {id(key) for key, value in zip(node.keys, node.values, strict=True) if _is_plain(value)}
+    named = len(found) == len(node.keys) and all(map(str.isidentifier, found))
+    return {name: key for name, key in found.items() if id(key) in plain} if named else {}
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether something is calculated of numbers, words and switches alone."""
+    match node:
+        case ast.Constant(value=value):
+            return value is not None
+        case ast.UnaryOp(operand=operand):
+            return _is_plain(operand)
+        case ast.BinOp(left=left, right=right):
+            return _is_plain(left) and _is_plain(right)
+    return False
+
+
+def _fields(node: ast.ClassDef) -> _Given:
+    """Return the fields of a record that have a plain value by default."""
+    found: _Given = {}
+    for one in node.body:
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name) as target, value=ast.expr() as value) if _is_plain(value):
+                found[name] = target
+    return found
+
+
+def _options(tree: ast.Module) -> _Given:
+    """Return the options that a parser of the command line is told."""
+    found: _Given = {}
+    for call in landmarks(tree).calls:
+        match call:
+            case ast.Call(func=ast.Attribute(attr="add_argument"), args=[ast.Constant(value=str(flag)) as first, *_]):
+                named = next((word.value for word in call.keywords if word.arg == "dest"), None)
+                if named is None and flag.startswith("--"):
+                    found[flag.removeprefix("--").replace("-", "_")] = first
+    return found
