@@ -30,7 +30,7 @@ from jaxaudit.ir import Op, Program, Region, Value
 
 _MOST_CONTEXTS = 16
 
-_NOTED = ("scan", "associative_scan", "fori", "while", "cond", "grad", "vmap", "pmap")
+_NOTED = ("scan", "associative_scan", "fori", "while", "cond", "grad", "vmap", "map", "pmap")
 """Ops with regions whose inside rules compare with their outside."""
 
 

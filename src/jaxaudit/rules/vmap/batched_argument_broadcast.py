@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.axes.meetings import Side, taken_sides
-from jaxaudit.analyses.dims import Dim, differ, same
+from jaxaudit.analyses.axes.meetings import taken_sides
+from jaxaudit.analyses.dims import differ
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import behind, operands_of, reached, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
-from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.record import record
-from jaxaudit.rules.axes._shared.hidden import hiding_reduction
+from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.vmap._shared.wholes import Fate, Whole, fate, is_bent, is_made, wholes
 
 _PROGRAM = """
 BATCH = 32
@@ -38,9 +35,10 @@ class BatchedArgumentBroadcast(Rule):
     """An argument that has the mapped axis is not mapped, so that every element meets the whole batch.
 
     ## What it does
-    Finds arguments of a `vmap` with `None` in `in_axes` that have the axis which the others are mapped over, where
-    the function combines them elementwise with what it computes of one element, and the result has the axis twice. It
-    is an error where the sum or mean over everything then hides the second axis.
+    Finds what a map gives whole to every element, by `None` in `in_axes` or because the function captures it, although
+    it has the axis that the others are mapped over. It follows that axis from where it meets what was computed of one
+    element to where it ends. It is an error where a sum or mean over everything hides it, and what met it is a
+    prediction, or each row belongs to one element because both were computed row by row of the same thing.
 
     ## Why is this bad?
     The prediction of each example is compared with the targets of all: `(batch, batch)` numbers instead of `batch`.
@@ -55,8 +53,9 @@ class BatchedArgumentBroadcast(Rule):
         errors.mean()
 
     ## When it cannot tell
-    When the size of the batch is a plain number. Distances between all pairs, where the elements themselves are
-    combined, are taken as meant.
+    When sizes are plain numbers and nothing else says that the axes are one, it is a warning. Distances between all
+    pairs, where the elements themselves are combined, are taken as meant; so is every use of the second axis by itself:
+    a softmax, a product, the diagonal.
     """
 
     summary = "An argument that belongs to the batch is given whole to every element."
@@ -91,52 +90,37 @@ class BatchedArgumentBroadcast(Rule):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every argument that is not mapped while others are."""
+        """List every map with something that its elements share."""
         shapes = facts.get(Shapes)
-        yield from (one for op in program.named("vmap") if op.regions for one in _judged(op, shapes, facts.flow))
-
-
-@record
-class _Shared:
-    """An operand that is not mapped and has the mapped axis."""
-
-    op: Op
-    position: int
-    dims: tuple[Dim, ...]
-    mapped: Side
+        yield from (
+            one for op in program.named("vmap", "pmap", "map") if op.regions for one in _judged(op, shapes, facts.flow)
+        )
 
 
 def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
     for context in shapes.contexts(op):
-        found = list(_shared(op, context))
         axes = axes_of(op)
         if not any(isinstance(axis, int) for axis in axes):
             # Nothing is mapped, so there is no axis to have; `in-axes-structure-mismatch` says so.
             continue
-        if not found and None in axes and not _are_known(op, context):
-            yield unknown(op.span, "the shapes of the arguments are not all known")
-        elif not found and None in axes and _may_have_axis(op, context):
-            yield unknown(op.span, "an argument that is not mapped has as many entries as are mapped, maybe by chance")
-        elif not found and None in axes:
-            yield proved(op.span, "no argument that is not mapped has the mapped axis")
-        for one in found:
-            met = _met(one, flow, shapes)
-            inside = None if met is None else hiding_reduction(met, flow, shapes)
-            if met is None or not (inside is not None or _twice(one, context)):
-                reason = "an argument with the mapped axis is given whole; the elements may be meant to meet all of it"
-                yield unknown(op.span, reason)
-            else:
-                yield _finding(one, met, inside or hiding_reduction(op, flow, shapes))
+        found = list(wholes(op, context, shapes, flow))
+        judged = [_finding(one, fate(one, shapes, flow), flow) for one in found]
+        yield from (one for one in judged if one is not None)
+        if None in axes and not any(judged):
+            yield _silent(op, context, [one for one in found if one.sure])
 
 
-def _shared(op: Op, context: Context) -> Iterator[_Shared]:
-    sides = taken_sides(op, context.of)
-    taken = {side.value for side in sides}
-    for position, (value, axis) in enumerate(zip(op.operands, axes_of(op), strict=True)):
-        dims = context.of(value).dims if axis is None and value not in taken else None
-        side = next((one for one in sides if dims and _is_one(dims[0], one.dim)), None)
-        if dims and side is not None:
-            yield _Shared(op, position, dims, side)
+def _silent(op: Op, context: Context, found: Sequence[Whole]) -> Obligation:
+    """Return what is to be said of a map that shares arguments, where nothing is found."""
+    if found:
+        return unknown(
+            op.span, "an argument with the mapped axis is given whole; the elements may be meant to meet all of it"
+        )
+    if not _are_known(op, context):
+        return unknown(op.span, "the shapes of the arguments are not all known")
+    if _may_have_axis(op, context):
+        return unknown(op.span, "an argument that is not mapped has as many entries as are mapped, maybe by chance")
+    return proved(op.span, "no argument that is not mapped has the mapped axis")
 
 
 def _are_known(op: Op, context: Context) -> bool:
@@ -153,54 +137,39 @@ def _may_have_axis(op: Op, context: Context) -> bool:
     return any(not differ(dims[0], size) for dims in whole if dims for size in sizes)
 
 
-def _is_one(first: Dim, second: Dim) -> bool:
-    return same(first, second) and (first.constant is None or related(first.labels, second.labels))
-
-
-def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
-    """Return the elementwise op where the whole batch meets what was computed of one element."""
-    region = one.op.regions[0]
-    if len(region.params) != len(one.op.operands):
+def _severity(one: Whole, end: Fate, flow: Flow) -> Severity | None:
+    """Return how bad it is that the elements meet all rows; None where that may well be meant."""
+    if end.meant is not None or not end.met or not (end.hidden is not None or end.twice):
         return None
-    mapped = [param for param, axis in zip(region.params, axes_of(one.op), strict=True) if isinstance(axis, int)]
-    computed = reached(flow, mapped).difference(mapped)
-    for op in flow.readers.get(region.params[one.position], ()):
-        others = [value for value in op.operands if value is not region.params[one.position]]
-        if op.name == "array.map" and len(others) == 1 and others[0] in computed:
-            inner = shapes.of(others[0]).dims
-            if inner is not None and len(inner) < len(one.dims) and _is_made(others[0], region.params, mapped, flow):
-                return op
-    return None
+    if any(is_made(value, one, flow) for _, value in end.met):
+        return Severity.ERROR if one.sure and end.hidden is not None else Severity.WARNING
+    if end.hidden is None or not one.sure or (end.inside and not one.row):
+        # The sum over all rows is a way to meet all of them.
+        return None
+    if one.paired:
+        # Statistics of two samples compare rows of one shape, all with all.
+        alone = end.inside or len(one.row) != len(one.mapped.dims) - 1
+        return Severity.ERROR if alone else Severity.WARNING
+    return Severity.WARNING if end.inside and is_bent(end.hidden, flow) else None
 
 
-def _is_made(value: Value, params: Sequence[Value], mapped: list[Value], flow: Flow) -> bool:
-    """Whether a value is computed of an element and something else, as a prediction is."""
-    ways = walk((value,), lambda one: () if one in params else behind(flow, one))
-    given = (operands_of(flow, one) for one in ways if one not in params)
-    return any(len(operands) > 1 and not set(operands) <= set(mapped) for operands in given)
-
-
-def _twice(one: _Shared, context: Context) -> bool:
-    """Whether a result of the map has the mapped axis a second time."""
-    for value in one.op.results:
-        dims = context.of(value).dims
-        if dims and sum(_is_one(dim, one.mapped.dim) for dim in dims) > 1:
-            return True
-    return False
-
-
-def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:
-    value = one.op.operands[one.position]
-    axis = axis_of(one.dims[0])
-    steps = (Step(met.span, f"all of {name_of(value)} meets what was computed of one element"),)
-    if hidden is not None:
-        steps = (*steps, Step(hidden.span, "both axes are reduced together"))
+def _finding(one: Whole, end: Fate, flow: Flow) -> Obligation | None:
+    severity = _severity(one, end, flow)
+    if severity is None:
+        return None
+    value, axis = one.outside, axis_of(one.mapped.dim)
+    steps = tuple(Step(op.span, f"all of {name_of(value)} meets what was computed of one element") for op, _ in end.met)
+    if end.hidden is not None:
+        steps = (*steps[:1], Step(end.hidden.span, "both axes are reduced together"))
+    argument = value in one.op.operands
     return Obligation(
         one.op.span,
-        severity=Severity.WARNING if hidden is None else Severity.ERROR,
+        severity=severity,
         message=f"{name_of(value)} has the mapped axis `{axis}` but is given whole to every element",
         current=f"each of `{axis}` meets all of {name_of(value)} {shape_of(one.dims)}, and not its own row alone",
         expected=f"{name_of(value)} is mapped with {name_of(one.mapped.value)}",
-        steps=steps,
-        suggestion=f"give {name_of(value)} the entry `0` in `in_axes`",
+        steps=steps[:2],
+        suggestion=f"give {name_of(value)} the entry `{one.place}` in `in_axes`"
+        if argument
+        else f"make {name_of(value)} an argument of the mapped function, and map it with {name_of(one.mapped.value)}",
     )

@@ -62,7 +62,7 @@ def by_hand(program: Program, flow: Flow) -> Iterator[Applied]:
     for op in program.mapping("subtract"):
         scaled = flow.maker(op.operands[1]) if len(op.operands) == 2 else None
         if scaled is not None and scaled.function == "multiply":
-            params, *gradients = (tuple(_outside(flow, one)) for one in (op.operands[0], *scaled.operands))
+            params, *gradients = (tuple(outside(flow, one)) for one in (op.operands[0], *scaled.operands))
             yield Applied(op, tuple(chain(*gradients)), params)
 
 
@@ -86,7 +86,7 @@ def _parts_of(flow: Flow, values: Iterable[Value], functions: frozenset[str]) ->
         return op.operands if op is not None and op.name == "array.map" and op.function in functions else ()
 
     def parts(value: Value) -> list[Value]:
-        return [_same(flow, leaf) for one in operands(value) for leaf in _outside(flow, one)]
+        return [_same(flow, leaf) for one in operands(value) for leaf in outside(flow, one)]
 
     return {one for one in walk([_same(flow, one) for one in values], parts) if not operands(one)}
 
@@ -95,7 +95,7 @@ def _same(flow: Flow, value: Value) -> Value:
     return origin(flow, value, {}, in_turn=True).value
 
 
-def _outside(flow: Flow, value: Value) -> Iterator[Value]:
+def outside(flow: Flow, value: Value) -> Iterator[Value]:
     """Return the leaves that a parameter of a function that is mapped over trees stands for; else the value itself."""
     entry = flow.entered(value)
     border = None if entry is None or entry.op.name != "tree.map" else entry.op.border

@@ -1,0 +1,117 @@
+"""Which way a step goes: along the gradient that it was made of, or against it.
+
+Signs are followed from the step back to the derivative: through negations, factors whose sign is known, calls,
+functions of trees, and optimizers that take a learning rate, which point downhill by their nature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.analyses.versions import is_optimizer_step
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.interfaces import Part, inside_of
+from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.record import record
+from jaxaudit.libraries.lookup import lookup, plays
+from jaxaudit.rules.gradients._shared.optimizers import made_as, outside, own_results
+
+_DEPTH = 24
+"""How many factors and signs may stand between a gradient and a step."""
+
+
+@record
+class Direction:
+    """A gradient, and whether something made of it points along it."""
+
+    source: Op
+    """The derivative."""
+    at: int
+    """Which of the parameters the gradient is by, among those of the derivative."""
+    uphill: bool
+    sure: bool = True
+    """Whether the signs of all factors are known."""
+    optimizer: Op | None = None
+    """The optimizer that made updates of it."""
+
+    def turned(self, *, by: bool = True, sure: bool = True) -> Direction:
+        """Return the same pointing the other way."""
+        return Direction(self.source, self.at, self.uphill ^ by, self.sure and sure, self.optimizer)
+
+
+@record
+class Directions:
+    """Answers which way values of one program point."""
+
+    flow: Flow
+    ranges: Ranges
+
+    def of(self, given: Argument, depth: int = 0) -> Direction | None:
+        """Return the direction of the first leaf of a value; None where it is not made of one gradient alone."""
+        first = next(values_in(given), None)
+        if first is None or depth > _DEPTH:
+            return None
+        value = made_as(self.flow, next(outside(self.flow, first), first))
+        op = self.flow.maker(value)
+        if op is None:
+            return None if value is first else self.of(value, depth + 1)
+        if op.name == "grad":
+            at = op.results.index(value) - own_results(op)
+            return Direction(op, at, uphill=True) if at >= 0 else None
+        if (part := Part.of(op, value)) is not None:
+            return self._updates(self.flow.maker(part.whole), depth) if part.at == 0 else None
+        if op.name == "tree.map" and op.regions:
+            inner = next((one for _, one in inside_of(op, op.results.index(value))), None)
+            return None if inner is None else self.of(inner, depth + 1)
+        if op.name in PASSED_ON or op.name == "collective":
+            return self.of(op.operands[:1], depth + 1)
+        if op.name == "tree.leaf":
+            return self.of(op.operands[-1:], depth + 1)
+        return self._mapped(op, depth) if op.name == "array.map" else None
+
+    def _updates(self, step: Op | None, depth: int) -> Direction | None:
+        """Return the direction of the updates that an optimizer makes."""
+        if step is None or not is_optimizer_step(step) or not self._descends(step.arguments.get("self")):
+            return None
+        found = self.of(step.arguments.get("updates"), depth + 1)
+        return None if found is None else Direction(found.source, found.at, not found.uphill, found.sure, step)
+
+    def _descends(self, given: Argument) -> bool:
+        """Whether an optimizer turns gradients around: exactly one of its parts takes a learning rate."""
+        return sum(self._turns(given)) == 1
+
+    def _turns(self, given: Argument) -> Iterator[bool]:
+        for value in values_in(given):
+            op = self.flow.maker(made_as(self.flow, value))
+            held = op.constant if op is not None and op.name == "py.global" else None
+            op = self.flow.maker(held) if isinstance(held, Value) else op
+            row = None if op is None else lookup(op.qualified)
+            if op is not None and plays(op.qualified, "optimizer.chain") and op.arguments.get("args"):
+                yield from self._turns(op.arguments.get("args"))
+            else:
+                yield row is not None and "learning_rate" in row.params
+
+    def _mapped(self, op: Op, depth: int) -> Direction | None:
+        x, y = op.arguments.get("x"), op.arguments.get("y")
+        if op.function == "negative":
+            found = self.of(x, depth + 1)
+            return None if found is None else found.turned()
+        if op.function not in ("multiply", "divide"):
+            return None
+        sides = ((x, y), (y, x)) if op.function == "multiply" else ((x, y),)
+        for side, factor in sides:
+            found = self.of(side, depth + 1) if isinstance(side, Value) else None
+            if found is not None:
+                low, high = self._bounds(factor)
+                return found.turned(by=high <= 0, sure=low >= 0 or high <= 0)
+        return None
+
+    def _bounds(self, factor: Argument) -> tuple[float, float]:
+        if isinstance(factor, Value):
+            known = self.ranges.of(factor)
+            return known.low, known.high
+        number = float(factor) if isinstance(factor, int | float) else float("nan")
+        return number, number

@@ -1,0 +1,252 @@
+"""The rule `uphill-step`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.record import record
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.gradients._shared.directions import Direction, Directions
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, outside
+
+
+class UphillStep(Rule):
+    """A step makes a loss larger that has a smallest value and no largest one.
+
+    ## What it does
+    Follows every step that is added to parameters, or subtracted from them, back to its gradient, with all signs on the
+    way: those of negations, of learning rates, and of optimizers, whose updates point downhill. Where the step goes
+    uphill, the values that the loss can have tell whether that can be meant.
+
+    The same holds for what has a largest value and no smallest one, such as a log-likelihood, and goes downhill.
+
+    ## Why is this bad?
+    An error is never below zero, and has no upper end. Parameters that climb it diverge; the loss that is printed
+    grows, or is NaN after a while.
+
+    ## Example
+        params = jax.tree.map(lambda p, g: p + rate * g, params, jax.grad(error)(params))
+
+    ## Use instead
+        params = jax.tree.map(lambda p, g: p - rate * g, params, jax.grad(error)(params))
+
+    ## When it cannot tell
+    Where the same loss is also made smaller, two players may work against each other; where the raised point is only
+    looked at, it is a point to take another gradient at. Of a single array it is a warning: inputs are changed so, too,
+    to find where a network fails. So it is of a log-likelihood that becomes smaller.
+    """
+
+    summary = "A step goes uphill on a loss that can only grow without end."
+    needs = (Ranges,)
+    valid = """
+    ## downhill
+    def step(params, x, y, rate=0.1):
+        grads = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        return jax.tree.map(lambda p, g: p - rate * g, params, grads)
+
+    step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
+
+    ## uphill on the negated loss
+    def step(params, x, y, rate=0.1):
+        grads = jax.grad(lambda p: -jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        return jax.tree.map(lambda p, g: p + rate * g, params, grads)
+
+    step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
+
+    ## a point to look at
+    def step(params, x, y):
+        loss = lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2)
+        ahead = jax.tree.map(lambda p, g: p + 0.05 * g, params, jax.grad(loss)(params))
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(ahead))
+
+    step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
+
+    ## two players
+    def gap(players, x):
+        return jnp.mean((x @ players["w"] - x @ players["v"]) ** 2)
+
+    def step(players, rivals, x):
+        grads = jax.grad(gap)(players, x)
+        other = jax.grad(gap)(rivals, x)
+        return (
+            jax.tree.map(lambda p, g: p - 0.1 * g, players, grads),
+            jax.tree.map(lambda p, g: p + 0.1 * g, rivals, other),
+        )
+
+    step({"w": jnp.ones(3), "v": jnp.ones(3)}, {"w": jnp.ones(3), "v": jnp.zeros(3)}, jnp.ones((4, 3)))
+
+    ## a score that may have any value
+    def step(params, x):
+        grads = jax.grad(lambda p: jnp.mean(x @ p["w"] + p["b"]))(params)
+        return jax.tree.map(lambda p, g: p + 0.1 * g, params, grads)
+
+    step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)))
+    """
+    invalid = """
+    ## by hand
+    def step(params, x, y, rate=0.1):
+        grads = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        return jax.tree.map(lambda p, g: p + rate * g, params, grads)  #!
+
+    step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
+
+    ## updates point downhill already
+    import optax
+
+    tx = optax.adam(1e-3)
+
+    def step(params, state, x, y):
+        grads = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        updates, state = tx.update(grads, state, params)
+        return jax.tree.map(lambda p, u: p - u, params, updates), state  #!
+
+    params = {"w": jnp.ones(3), "b": jnp.zeros(())}
+    step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
+
+    ## the negated gradient for an optimizer
+    import optax
+
+    tx = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(1e-3))
+
+    def step(params, state, x, y):
+        grads = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        updates, state = tx.update(jax.tree.map(jnp.negative, grads), state, params)
+        return optax.apply_updates(params, updates), state  #!
+
+    params = {"w": jnp.ones(3), "b": jnp.zeros(())}
+    step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
+
+    ## one array
+    def step(w, x, y):
+        return w + 0.1 * jax.grad(lambda w: jnp.mean((x @ w - y) ** 2))(w)  #?
+
+    ## a log-likelihood for an optimizer
+    import optax
+
+    tx = optax.sgd(0.1)
+
+    def step(params, state, x, labels):
+        def loss(params):
+            scores = jax.nn.log_softmax(x @ params["w"] + params["b"])
+            return jnp.mean(jnp.take_along_axis(scores, labels[:, None], axis=-1))  #?
+
+        updates, state = tx.update(jax.grad(loss)(params), state)
+        return optax.apply_updates(params, updates), state
+
+    params = {"w": jnp.ones((3, 2)), "b": jnp.zeros(2)}
+    step(params, tx.init(params), jnp.ones((4, 3)), jnp.zeros(4, int))
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every step along a gradient or against it."""
+        ranges, flow = facts.get(Ranges), facts.flow
+        taken = list(steps(program, flow, Directions(flow, ranges))) if program.front_end == "source" else []
+        yield from (_judged(one, taken, ranges, flow) for one in taken)
+
+
+@record
+class Taken:
+    """A step, and which way it goes."""
+
+    op: Op
+    direction: Direction
+
+
+def steps(program: Program, flow: Flow, directions: Directions) -> Iterator[Taken]:
+    """Return every step of parameters whose direction is known: of an optimizer, or by hand."""
+    for op in program.calling(*APPLIES):
+        found = directions.of(op.arguments.get("updates"))
+        if found is not None:
+            yield Taken(op, found)
+    for op in program.mapping("add", "subtract"):
+        x, y = op.arguments.get("x"), op.arguments.get("y")
+        for changed, step in ((x, y), (y, x)) if op.function == "add" else ((x, y),):
+            found = directions.of(step) if isinstance(step, Value) else None
+            if found is not None and _is_of(changed, found, flow):
+                yield Taken(op, found.turned(by=op.function == "subtract"))
+
+
+def _is_of(changed: Argument, found: Direction, flow: Flow) -> bool:
+    """Whether what a step is added to is what the gradient was taken by."""
+    places = found.source.differentiated or ()
+    if not isinstance(changed, Value) or found.at >= len(places):
+        return False
+    taken = {_resolved(flow, found.source.operands[at]) for at in places if at < len(found.source.operands)}
+    return not taken.isdisjoint(_resolved(flow, leaf) for leaf in outside(flow, changed))
+
+
+def _resolved(flow: Flow, value: Value) -> Value:
+    return origin(flow, value, {}, in_turn=True).value
+
+
+def _judged(one: Taken, taken: Sequence[Taken], ranges: Ranges, flow: Flow) -> Obligation:
+    found, span = one.direction, one.op.span
+    loss = ranges.of(found.source.regions[0].results[0])
+    floor, ceiling = loss.low > float("-inf"), loss.high < float("inf")
+    if floor == ceiling:
+        return unknown(span, "whether the loss is to become smaller or larger, its values do not tell")
+    if found.uphill != floor:
+        return proved(span, "the step goes where the loss has an end")
+    if _is_looked_at(one.op, flow):
+        return unknown(span, "this may be a point to take another gradient at")
+    if any(other.direction.uphill != found.uphill and _is_of_one_loss(other, one) for other in taken):
+        return unknown(span, "the same loss goes the other way elsewhere, so that this may be its opponent")
+    several = len(found.source.differentiated or ()) > 1 or found.optimizer is not None
+    if not floor:
+        return _sinking(one, loss.high) if several else unknown(span, "the loss has no lower end; that may be meant")
+    return _finding(one, loss.low, Severity.ERROR if found.sure and several else Severity.WARNING)
+
+
+def _is_of_one_loss(first: Taken, second: Taken) -> bool:
+    one, other = (taken.direction.source.regions[0].span for taken in (first, second))
+    return one == other
+
+
+def _is_looked_at(op: Op, flow: Flow) -> bool:
+    """Whether a derivative is taken at what a step gives, before the next turn of a loop."""
+
+    def elsewhere(value: Value) -> Iterator[Value]:
+        for one in ahead(flow, value, through_ops("tree.leaf")):
+            entry = flow.entered(one)
+            if entry is None or entry.op.name not in LOOPS:
+                yield one
+
+    found = (reader for value in walk(op.results, elsewhere) for reader in flow.readers.get(value, ()))
+    return any(reader.name == "grad" for reader in found)
+
+
+def _finding(one: Taken, least: float, severity: Severity) -> Obligation:
+    found = one.direction
+    made = () if found.optimizer is None else (Step(found.optimizer.span, "its updates point downhill already"),)
+    return Obligation(
+        one.op.span,
+        severity=severity,
+        message=f"this step makes the loss larger, which is never below {least:g} and has no upper end",
+        current="the parameters move along the gradient, so the loss grows with every step",
+        expected="the parameters move against the gradient of what is to become small",
+        steps=(Step(found.source.span, "the gradient is taken here"), *made),
+        suggestion="turn the sign of the step, or negate what is to become large",
+    )
+
+
+def _sinking(one: Taken, most: float) -> Obligation:
+    loss = one.direction.source.regions[0].results[0]
+    return Obligation(
+        loss.span,
+        severity=Severity.WARNING,
+        message=f"this loss is never above {most:g} and has no lower end, and each step makes it smaller",
+        current="what is at best a log-probability falls without end",
+        expected="what is to become large is negated, or the parameters move along its gradient",
+        steps=(
+            Step(one.direction.source.span, "the gradient is taken here"),
+            Step(one.op.span, "the parameters move against it"),
+        ),
+        suggestion="negate the loss",
+    )
