@@ -67,6 +67,7 @@ class BrokenStraightThrough(Rule):
         hard + soft - jax.lax.stop_gradient(soft)
 
     ## When it cannot tell
+    A sum of one value alone whose gradient has the other sign, `2 * stop_gradient(x) - x`, reverses it on purpose.
     When the value comes from code that was not followed: then it may have a gradient, and nothing is reported.
     """
 
@@ -76,6 +77,29 @@ class BrokenStraightThrough(Rule):
     valid = (
         Example(_PROGRAM.format(result="hard + soft - jax.lax.stop_gradient(soft)"), "the hard value stays"),
         Example(_PROGRAM.format(result="soft + jax.lax.stop_gradient(hard - soft)"), "the other way to write it"),
+        Example(
+            """
+            def reversed_gradient(x):
+                return jax.lax.stop_gradient(x) + jax.lax.stop_gradient(x) - x
+
+            jax.grad(lambda x: reversed_gradient(x).sum())(jnp.ones(3))
+            """,
+            "a gradient that is reversed",
+        ),
+        Example(
+            """
+            def loss(params, x):
+                z = x @ params["encoder"]
+                code = params["codes"][jnp.argmin(jnp.sum((params["codes"] - z) ** 2, axis=-1))]
+                straight = z + jax.lax.stop_gradient(code - z)
+                fit = jnp.mean((code - jax.lax.stop_gradient(z)) ** 2)
+                commit = jnp.mean((z - jax.lax.stop_gradient(code)) ** 2)
+                return jnp.sum((straight - x) ** 2) + fit + 0.25 * commit
+
+            jax.grad(loss)({"encoder": jnp.ones((2, 2)), "codes": jnp.ones((5, 2))}, jnp.ones(2))
+            """,
+            "the errors of a codebook",
+        ),
     )
     invalid = (
         Example(_PROGRAM.format(result="soft + hard - jax.lax.stop_gradient(hard)  #!"), "the hard value cancels"),
@@ -93,6 +117,17 @@ class BrokenStraightThrough(Rule):
             jax.grad(lambda codes, z: quantised(codes, z).sum())(jnp.ones((5, 2)), jnp.ones((3, 2)))
             """,
             "what is left is not quantised",
+        ),
+        Example(
+            """
+            def codebook_loss(codes, z):
+                code = codes[jnp.argmin(jnp.sum((codes - z) ** 2, axis=-1))]
+                straight = z + jax.lax.stop_gradient(code - z)
+                return jnp.mean((straight - jax.lax.stop_gradient(z)) ** 2)  #!
+
+            jax.grad(codebook_loss)(jnp.ones((5, 2)), jnp.ones(2))
+            """,
+            "an error of what is straight-through already",
         ),
     )
 
@@ -173,11 +208,30 @@ def _verdict(
         yield _broken(op, f"the gradient of {name} is turned around", f"{name} cancels and leaves minus its gradient")
     elif hard and counts.forward == 0 and not counts.gradient and not counts.stopped:
         yield _broken(op, f"{name} cancels and leaves no gradient", f"{name} is added and taken away without a stop")
+    elif counts.forward * counts.gradient < 0 and _meets_others(value, parts):
+        yield _turned(op, value, counts)
     elif counts.forward == 2 and counts.gradient == 1 and any(parts[one].forward == -1 for one in hard):
         now = f"the forward pass gives twice {name} minus the hard value"
         yield _broken(op, "the hard value is taken away where it should be added", now)
     elif counts.forward == 0 and counts.gradient > 0:
         yield proved(op.span, f"{name} cancels in the forward pass and leaves its gradient")
+
+
+def _meets_others(value: Value, parts: dict[Value, Counts]) -> bool:
+    """Whether other values are left in a sum; of one alone, a gradient is reversed on purpose."""
+    return any(counts.forward for one, counts in parts.items() if one is not value)
+
+
+def _turned(op: Op, value: Value, counts: Counts) -> Obligation:
+    name = _named(value)
+    done, passed = ("added", "taken away") if counts.forward > 0 else ("taken away", "added")
+    return Obligation(
+        op.span,
+        message=f"{name} is {done} here, but has the gradient of something that is {passed}",
+        current=f"a loss of this moves {name} away from what it is compared with",
+        expected=f"{name} has the same sign in the forward pass and in its gradient, or no gradient at all",
+        suggestion="compare the hard value itself, before `stop_gradient` made a straight-through value of it",
+    )
 
 
 def _source(value: Value, parts: dict[Value, Counts], flat: FlatValues, flow: Flow) -> Value | None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.directions import Direction, Directions
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, outside
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, outside, parts
 
 
 class UphillStep(Rule):
@@ -68,6 +68,14 @@ class UphillStep(Rule):
 
     step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
 
+    ## two steps downhill
+    def step(params, x, y):
+        loss = lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2)
+        half = jax.tree.map(lambda p, g: p - 0.05 * g, params, jax.grad(loss)(params))
+        return jax.tree.map(lambda p, g: p - 0.1 * g, half, jax.grad(loss)(half))
+
+    step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
+
     ## two players
     def gap(players, x):
         return jnp.mean((x @ players["w"] - x @ players["v"]) ** 2)
@@ -109,6 +117,14 @@ class UphillStep(Rule):
 
     params = {"w": jnp.ones(3), "b": jnp.zeros(())}
     step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
+
+    ## from the raised point
+    def step(params, x, y):
+        loss = lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2)
+        ahead = jax.tree.map(lambda p, g: p + 0.05 * g, params, jax.grad(loss)(params))
+        return jax.tree.map(lambda p, g: p - 0.1 * g, ahead, jax.grad(loss)(ahead))  #!
+
+    step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
 
     ## the negated gradient for an optimizer
     import optax
@@ -157,6 +173,8 @@ class Taken:
 
     op: Op
     direction: Direction
+    changed: frozenset[Value]
+    """What it starts from, leaf by leaf."""
 
 
 def steps(program: Program, flow: Flow, directions: Directions) -> Iterator[Taken]:
@@ -164,30 +182,33 @@ def steps(program: Program, flow: Flow, directions: Directions) -> Iterator[Take
     for op in program.calling(*APPLIES):
         found = directions.of(op.arguments.get("updates"))
         if found is not None:
-            yield Taken(op, found)
+            changed = parts(flow, op.arguments.get("params", op.arguments.get("model")))
+            yield Taken(op, found, _all_resolved(changed, flow))
     for op in program.mapping("add", "subtract"):
         x, y = op.arguments.get("x"), op.arguments.get("y")
         for changed, step in ((x, y), (y, x)) if op.function == "add" else ((x, y),):
             found = directions.of(step) if isinstance(step, Value) else None
-            if found is not None and _is_of(changed, found, flow):
-                yield Taken(op, found.turned(by=op.function == "subtract"))
+            leaves = outside(flow, changed) if found is not None and isinstance(changed, Value) else ()
+            start = _all_resolved(leaves, flow)
+            if found is not None and not start.isdisjoint(_taken_at(found, flow)):
+                yield Taken(op, found.turned(by=op.function == "subtract"), start)
 
 
-def _is_of(changed: Argument, found: Direction, flow: Flow) -> bool:
-    """Whether what a step is added to is what the gradient was taken by."""
-    places = found.source.differentiated or ()
-    if not isinstance(changed, Value) or found.at >= len(places):
-        return False
-    taken = {_resolved(flow, found.source.operands[at]) for at in places if at < len(found.source.operands)}
-    return not taken.isdisjoint(_resolved(flow, leaf) for leaf in outside(flow, changed))
+def _taken_at(found: Direction, flow: Flow) -> frozenset[Value]:
+    """Return where a gradient was taken, leaf by leaf."""
+    operands = found.source.operands
+    return _all_resolved([operands[at] for at in found.source.differentiated or () if at < len(operands)], flow)
 
 
-def _resolved(flow: Flow, value: Value) -> Value:
-    return origin(flow, value, {}, in_turn=True).value
+def _all_resolved(values: Iterable[Value], flow: Flow) -> frozenset[Value]:
+    return frozenset(origin(flow, one, {}, in_turn=True).value for one in values)
 
 
 def _judged(one: Taken, taken: Sequence[Taken], ranges: Ranges, flow: Flow) -> Obligation:
     found, span = one.direction, one.op.span
+    raised = next((other for other in taken if _undoes(one, other, flow)), None)
+    if raised is not None:
+        return _from_raised(one, raised)
     loss = ranges.of(found.source.regions[0].results[0])
     floor, ceiling = loss.low > float("-inf"), loss.high < float("inf")
     if floor == ceiling:
@@ -209,8 +230,14 @@ def _is_of_one_loss(first: Taken, second: Taken) -> bool:
     return one == other
 
 
-def _is_looked_at(op: Op, flow: Flow) -> bool:
-    """Whether a derivative is taken at what a step gives, before the next turn of a loop."""
+def _undoes(one: Taken, other: Taken, flow: Flow) -> bool:
+    """Whether a step goes downhill from where another one has climbed on the same loss."""
+    against = other.direction.uphill and not one.direction.uphill and _is_of_one_loss(one, other)
+    return against and not one.changed.isdisjoint(_all_resolved(_given_on(other.op, flow), flow))
+
+
+def _given_on(op: Op, flow: Flow) -> Iterator[Value]:
+    """Return what a step gives, under all names that it has before the next turn of a loop."""
 
     def elsewhere(value: Value) -> Iterator[Value]:
         for one in ahead(flow, value, through_ops("tree.leaf")):
@@ -218,8 +245,27 @@ def _is_looked_at(op: Op, flow: Flow) -> bool:
             if entry is None or entry.op.name not in LOOPS:
                 yield one
 
-    found = (reader for value in walk(op.results, elsewhere) for reader in flow.readers.get(value, ()))
+    return walk(op.results, elsewhere)
+
+
+def _is_looked_at(op: Op, flow: Flow) -> bool:
+    """Whether a derivative is taken at what a step gives, before the next turn of a loop."""
+    found = (reader for value in _given_on(op, flow) for reader in flow.readers.get(value, ()))
     return any(reader.name == "grad" for reader in found)
+
+
+def _from_raised(one: Taken, raised: Taken) -> Obligation:
+    return Obligation(
+        one.op.span,
+        message="this step starts at the point that was raised to take the gradient at",
+        current="the way up stays in the parameters, and the step back down is taken from there",
+        expected="the gradient of the raised point is applied to the parameters before they were raised",
+        steps=(
+            Step(raised.op.span, "the parameters climb here"),
+            Step(one.direction.source.span, "the gradient is taken at the raised point"),
+        ),
+        suggestion="apply the step to the parameters that the raised point was made from",
+    )
 
 
 def _finding(one: Taken, least: float, severity: Severity) -> Obligation:
