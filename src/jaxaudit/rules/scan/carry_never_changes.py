@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.ranges.result import number_text
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import NOTES
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
@@ -30,7 +31,8 @@ class CarryNeverChanges(Rule):
 
     ## What it does
     Looks at each part of the state of `scan`, `fori_loop` and `while_loop` that the body hands on as it came in. One
-    that starts as an array of equal numbers, and that the body calculates with, has lost its update.
+    that starts as an array of equal numbers, and that the body calculates with, has lost its update. So has a product
+    that starts as zero: whatever it is multiplied with, it stays zero.
 
     ## Why is this bad?
     Every turn sees the first value: returns are not discounted sums but single rewards, a mask stays open. Shapes fit,
@@ -59,6 +61,24 @@ class CarryNeverChanges(Rule):
             "import jax\n\ndef run(w, xs):\n    return jax.lax.scan(lambda w, x: (w, w @ x), w, xs)[1]\n",
             "parameters that are handed through",
         ),
+        Example(
+            """
+            def survival(hazards):
+                def body(alive, hazard):
+                    alive = alive * (1.0 - hazard)
+                    return alive, alive
+
+                return jax.lax.scan(body, jnp.ones(6), hazards)[1]
+
+            def returns(rewards, discounts):
+                def body(total, step):
+                    total = total * step[1] + step[0]
+                    return total, total
+
+                return jax.lax.scan(body, jnp.zeros(6), (rewards, discounts), reverse=True)[1]
+            """,
+            "a product from one, a sum from zero",
+        ),
     )
     invalid = (
         Example(_PROGRAM.format(handed_on="total", mark="  #!"), "handed on as it came in"),
@@ -67,6 +87,17 @@ class CarryNeverChanges(Rule):
             "        return seen, total + xs.sum() - seen\n"
             "    return jax.lax.while_loop(lambda s: (s[0] < 3).all(), body, (jnp.zeros(4), 0.0))  #!\n",
             "an array that the condition waits for",
+        ),
+        Example(
+            """
+            def survival(hazards):
+                def body(alive, hazard):
+                    alive = alive * (1.0 - hazard)
+                    return alive, alive
+
+                return jax.lax.scan(body, jnp.zeros(6), hazards)[1]  #!
+            """,
+            "a product that starts as zero",
         ),
     )
 
@@ -84,7 +115,9 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
         if one.position >= len(results):
             continue
         name = f"`{one.param.name}`" if one.param.name else "a part of the state"
-        if results[one.position] is not one.param:
+        if (factor := _stays_zero(one, results[one.position], facts)) is not None:
+            yield _product(loop, one, name, factor)
+        elif results[one.position] is not one.param:
             yield proved(loop.op.span, f"each turn gives {name} anew")
         elif (reader := _calculating(loop, one, facts.flow)) is None:
             yield proved(loop.op.span, f"{name} is handed through, and nothing is calculated with it")
@@ -92,6 +125,29 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
             yield unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
         else:
             yield _finding(loop, one, name, start, reader)
+
+
+def _stays_zero(one: Carried, end: Value, facts: Facts) -> Op | None:
+    """Return what multiplies a part of the state that starts as zero, where all that a turn gives is multiples of it."""
+    known = facts.get(Ranges).of(one.start)
+    if not known.low == known.high == 0 or end is one.param:
+        return None
+    products = Sums(facts.flow, {}).products(end)
+    if not products or not all(one.param in part.factors and len(part.factors) > 1 for part in products):
+        return None
+    return next((op for op in facts.flow.readers.get(one.param, ()) if op.name == "array.map"), None)
+
+
+def _product(loop: Loop, one: Carried, name: str, factor: Op) -> Obligation:
+    return Obligation(
+        loop.op.span,
+        message=f"{name} starts as 0 and is only multiplied, so that it stays 0",
+        current="every turn multiplies 0 with something, and gives 0",
+        expected=f"{name} starts as 1, or something is added to it",
+        steps=(Step(factor.span, f"{name} is multiplied here"),),
+        suggestion=f"start {name} as ones",
+        cause=(one.param,),
+    )
 
 
 def _equal_numbers(one: Carried, facts: Facts) -> str | None:

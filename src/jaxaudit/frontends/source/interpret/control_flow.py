@@ -311,12 +311,15 @@ def vjp(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 
 
 def jvp(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
-    """Interpret `jax.jvp(f, primals, tangents)`."""
+    """Interpret `jax.jvp(f, primals, tangents)`: the outputs, and as many tangents of the same shapes."""
     primals = known_items(it, given.positional[1]) if len(given.positional) >= 2 else None
     if primals is None:
         return None
     made = _runs("jvp")(it, Arguments((given.positional[0], *primals)), span)
-    return None if made is None else TupleValue((made, it.unknown("the tangents", span)))
+    if made is None:
+        return None
+    tangents = it.unknown("the tangents", span).value
+    return TupleValue((made, leaf_by_leaf(it, made, tangents, span)))
 
 
 def associative_scan(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

@@ -7,6 +7,7 @@ functions of trees, and optimizers that take a learning rate, which point downhi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.ranges import Ranges
@@ -105,13 +106,28 @@ class Directions:
         for side, factor in sides:
             found = self.of(side, depth + 1) if isinstance(side, Value) else None
             if found is not None:
-                low, high = self._bounds(factor)
-                return found.turned(by=high <= 0, sure=low >= 0 or high <= 0)
+                sign, sure = self._sign(factor, depth)
+                return found.turned(by=sign < 0, sure=sure) if sign else None
         return None
 
-    def _bounds(self, factor: Argument) -> tuple[float, float]:
-        if isinstance(factor, Value):
-            known = self.ranges.of(factor)
-            return known.low, known.high
-        number = float(factor) if isinstance(factor, int | float) else float("nan")
-        return number, number
+    def _sign(self, factor: Argument, depth: int) -> tuple[int, bool]:
+        """Return the sign of a factor, 0 where it is not known, and whether it is sure.
+
+        Of what comes from outside of the program it is that of a learning rate.
+        """
+        if not isinstance(factor, Value):
+            number = float(factor) if isinstance(factor, int | float) else 0.0
+            return (number > 0) - (number < 0), True
+        known = self.ranges.of(factor)
+        if known.low >= 0 or known.high <= 0:
+            return (-1 if known.high <= 0 else 1), True
+        value = made_as(self.flow, next(outside(self.flow, factor), factor))
+        op = self.flow.maker(value)
+        if op is None:
+            return 1, False
+        sides = [one for one in op.arguments.values() if not isinstance(one, str)]
+        if depth > _DEPTH or op.name != "array.map" or op.function not in ("negative", "multiply", "divide"):
+            return 0, False
+        signs = [self._sign(one, depth + 1) for one in sides]
+        turn = -1 if op.function == "negative" else 1
+        return turn * prod(sign for sign, _ in signs), all(sure for _, sure in signs)
