@@ -128,7 +128,7 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
 
 
 def _stays_zero(one: Carried, end: Value, facts: Facts) -> Op | None:
-    """Return what multiplies a part of the state that starts as zero, where all that a turn gives is multiples of it."""
+    """Return what multiplies a part that starts as zero, where all that a turn gives for it is multiples of it."""
     known = facts.get(Ranges).of(one.start)
     if not known.low == known.high == 0 or end is one.param:
         return None
