@@ -38,6 +38,8 @@ BATCH_STATISTICS = frozenset(("flax.linen.BatchNorm",))
 """Layers that keep statistics of the batches they see, of all devices where they are given the name of an axis."""
 
 NORMALISING = frozenset("LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm SpectralNorm".split())
+BATCHWISE = frozenset(("BatchNorm",))
+"""Layers whose statistics are those of all examples of a batch."""
 EMBEDDING = frozenset(("Embed", "Embedding"))
 
 NORMAL_DISTRIBUTIONS = frozenset("Normal MultivariateNormalDiag MultivariateNormalTri MultivariateNormalFullCovariance".split())

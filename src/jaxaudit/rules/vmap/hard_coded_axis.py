@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
-from jaxaudit.rules.vmap._shared.layers import has_outputs_last, is_layer, layer_ahead, layer_behind
+from jaxaudit.rules.vmap._shared.layers import has_outputs_last, is_layer, layer_ahead, layer_behind, takes_statistics
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """
@@ -24,6 +25,20 @@ def batch_loss(ratios, advs):
 
 
 batch_loss(jnp.ones(64), jnp.ones(64))
+"""
+
+_BATCHED = """
+import flax.linen as nn
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.BatchNorm(use_running_average=False{options})(nn.Dense(4)(x)){mark}
+
+def apply(variables, x):
+    return Net().apply(variables, x, mutable=["batch_stats"])
+
+y, stats = jax.vmap(apply, in_axes=(None, 0), axis_name="batch")({{}}, jnp.ones(({shape})))
 """
 
 
@@ -74,6 +89,8 @@ class HardCodedAxis(Rule):
             """,
             "over the steps, or for no layer",
         ),
+        Example(_BATCHED.format(options=', axis_name="batch"', mark="", shape="8, 20"), "statistics of the batch"),
+        Example(_BATCHED.format(options="", mark="", shape="3, 8, 20"), "a batch for each member"),
     )
     invalid = (
         Example(_PROGRAM.format(inside="adv = adv - adv.mean()  #!", outside="pass"), "zero for every element"),
@@ -96,6 +113,7 @@ class HardCodedAxis(Rule):
             """,
             "over the features, not over the steps",
         ),
+        Example(_BATCHED.format(options="", mark="  #!", shape="8, 20"), "statistics of one example"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -117,6 +135,7 @@ class HardCodedAxis(Rule):
                 yield unknown(op.span, "the rank of what is reduced under `vmap` is not known")
             else:
                 yield proved(op.span, "even one number would be reduced to what is wanted")
+        yield from (_layer(op, shapes) for op in mapped_ops(facts) if takes_statistics(op, flow))
         reduced = {op for op, _ in reductions(facts)}
         for op in program.named("vmap"):
             inside = [one for region in op.regions for one in region.walk()]
@@ -148,6 +167,21 @@ def _outputs_reduced(op: Op, layers: tuple[Op, Op]) -> Obligation:
         ),
         suggestion="count the axes of one element, or count them from the end",
         cause=(*op.results, *behind.results),
+    )
+
+
+def _layer(op: Op, shapes: Shapes) -> Obligation:
+    """Judge a layer that takes the statistics of a batch of what one element has."""
+    given = op.arguments.get("x")
+    dims = shapes.of(given).dims if isinstance(given, Value) else None
+    if dims is None or len(dims) > 1:
+        return unknown(op.span, "whether what is left under `vmap` is a batch is not known")
+    return Obligation(
+        op.span,
+        message=f"each feature of {named(given)} is one number under `vmap`, and is normalised by itself to 0",
+        current="`vmap` took the batch axis away, so the mean of each feature is the feature",
+        expected="the statistics are those of the batch",
+        suggestion='give the layer `axis_name="batch"` and `vmap` the same, or call it on the whole batch',
     )
 
 

@@ -7,7 +7,10 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import last, readers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
+from jaxaudit.libraries.meanings import BATCHWISE
 from jaxaudit.libraries.packages import FOR_ONE_EXAMPLE, package
+
+_AXIS_OPTIONS = ("axis_name", "cross_replica_axis")
 
 
 def is_layer(op: Op) -> bool:
@@ -52,3 +55,17 @@ def layer_ahead(value: Value, flow: Flow) -> Op | None:
 
     reading = [op for op in readers(flow, last(value, following)) if op.name != "py.return" and not op.regions]
     return reading[0] if len(reading) == 1 and is_layer(reading[0]) else None
+
+
+def takes_statistics(layer: Op, flow: Flow) -> bool:
+    """Whether a layer surely takes the statistics of a batch here, and of what it is given alone.
+
+    An option that names an axis lets it see the other elements of a map.
+    """
+    owner = layer.arguments.get("self")
+    made = flow.maker(owner) if is_layer(layer) and isinstance(owner, Value) else None
+    if made is None or made.function not in BATCHWISE:
+        return False
+    given = {**made.arguments, **layer.arguments}
+    named = any(given.get(name) is not None for name in _AXIS_OPTIONS)
+    return not named and given.get("use_running_average") is False
