@@ -115,8 +115,8 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
         if one.position >= len(results):
             continue
         name = f"`{one.param.name}`" if one.param.name else "a part of the state"
-        if (factor := _stays_zero(one, results[one.position], facts)) is not None:
-            yield _product(loop, one, name, factor)
+        if (factor := _multiplied(one, results[one.position], facts.flow)) is not None:
+            yield _product(loop, one, name, factor, facts)
         elif results[one.position] is not one.param:
             yield proved(loop.op.span, f"each turn gives {name} anew")
         elif (reader := _calculating(loop, one, facts.flow)) is None:
@@ -127,18 +127,20 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
             yield _finding(loop, one, name, start, reader)
 
 
-def _stays_zero(one: Carried, end: Value, facts: Facts) -> Op | None:
-    """Return what multiplies a part that starts as zero, where all that a turn gives for it is multiples of it."""
-    known = facts.get(Ranges).of(one.start)
-    if not known.low == known.high == 0 or end is one.param:
-        return None
-    products = Sums(facts.flow, {}).products(end)
+def _multiplied(one: Carried, end: Value, flow: Flow) -> Op | None:
+    """Return what multiplies a part of the state, where all that a turn gives for it is multiples of it."""
+    products = () if end is one.param else Sums(flow, {}).products(end)
     if not products or not all(one.param in part.factors and len(part.factors) > 1 for part in products):
         return None
-    return next((op for op in facts.flow.readers.get(one.param, ()) if op.name == "array.map"), None)
+    return next((op for op in flow.readers.get(one.param, ()) if op.name == "array.map"), None)
 
 
-def _product(loop: Loop, one: Carried, name: str, factor: Op) -> Obligation:
+def _product(loop: Loop, one: Carried, name: str, factor: Op, facts: Facts) -> Obligation:
+    start = facts.get(Ranges).of(one.start)
+    if start.low > 0 or start.high < 0 or start.nonzero:
+        return proved(loop.op.span, f"{name} is only multiplied, and starts as something else than 0")
+    if not start.low == start.high == 0:
+        return unknown(loop.op.span, f"{name} is only multiplied; whether it starts as 0 is not known")
     return Obligation(
         loop.op.span,
         message=f"{name} starts as 0 and is only multiplied, so that it stays 0",
