@@ -33,9 +33,9 @@ typing.runtime_checkable typing_extensions.runtime_checkable: neutral
 
 _BASES = """
 equinox.Module: registered fields init model refuses
-flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct: registered fields init refuses
+flax.training.train_state.TrainState flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct: registered fields init refuses
 flax.linen.Module: init named refuses
-flax.training.train_state.TrainState pydantic.BaseModel: init
+pydantic.BaseModel: init
 flax.nnx.Module flax.nnx.Pytree: model stateless
 flax.nnx.Object haiku.Module: stateless
 builtins.object abc.ABC typing.Generic: neutral stateless
@@ -43,6 +43,9 @@ typing.Protocol typing_extensions.Protocol: neutral stateless structural
 typing.NamedTuple typing_extensions.NamedTuple: namedtuple
 enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag: enum
 """
+
+STATIC_FIELDS = {"flax.training.train_state.TrainState": ("apply_fn", "tx")}
+"""Fields of bases that are structure to JAX: they are the same in every version of an object."""
 
 FIELD_MAKERS = frozenset("attr.ib attr.attrib attr.field attrs.field".split())
 """Calls that make a field of what is assigned in a class, also without an annotation."""

@@ -4,6 +4,16 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what an element is annotated as says nothing of the array that is mapped": """
+        from jaxtyping import PRNGKeyArray, Shaped
+
+        class Memory(eqx.Module):
+            def embed(self, x, key: Shaped[PRNGKeyArray, ""] | None = None):
+                raise NotImplementedError
+
+            def __call__(self, x, key):
+                return eqx.filter_vmap(self.embed)(x, jax.random.split(key, 5))
+        """,
     "what is caught is caught in functions that are called, too": """
         class State(NamedTuple):
             player: jax.Array

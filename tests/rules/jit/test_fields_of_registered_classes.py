@@ -320,3 +320,23 @@ def test_data_is_traced(registration: str) -> None:
     program = textwrap.dedent(registration).replace("    ...METHODS\n", methods)
     program += "\ndef main(x):\n    return jax.jit(lambda net, x: net.grow(x))(Net(jnp.ones(()), 3), x)\n"
     assert said(program) == marked(program)
+
+
+def test_numbers_in_a_training_state_are_data() -> None:
+    program = """
+        class Counted(TrainState):
+            steps: int
+
+        def train(params):
+            state = Counted.create(apply_fn=None, params=params, tx=optax.adam(1e-3), steps=0)
+
+            def body(state, _):
+                if state.apply_fn is None:
+                    state = state.replace(steps=state.steps + 4)
+                if state.steps > 2:  #! python-branch-on-traced
+                    return state, 1.0
+                return state, 0.0
+
+            return jax.lax.scan(body, state, None, 9)
+        """
+    assert said(program) == marked(program)

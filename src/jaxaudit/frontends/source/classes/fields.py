@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.flattening import Flattening, FunctionNode, Part, read_flattening, strings
-from jaxaudit.frontends.source.classes.members import ancestry
+from jaxaudit.frontends.source.classes.members import ancestry, library_bases
 from jaxaudit.frontends.source.classes.registration import last_name, registered_names, registers_all_fields
 from jaxaudit.frontends.source.interpret.syntax import landmarks
 from jaxaudit.frontends.source.values.callables import ClassValue, PartialValue
 from jaxaudit.frontends.source.values.model import Const
+from jaxaudit.libraries.classes import STATIC_FIELDS
 from jaxaudit.spans import Span, span_of
 
 _METHODS = ("tree_flatten", "tree_flatten_with_keys")
@@ -51,7 +52,8 @@ def _static(cls: ClassValue) -> Mapping[str, Span]:
 @lru_cache(maxsize=1024)
 def _roles(cls: ClassValue) -> Mapping[str, str]:
     """Return the roles of fields that declarations tell."""
-    return dict.fromkeys((name for one in ancestry(cls) for name, _ in _fixed(one)), "structure")
+    inherited = (name for base in library_bases(cls) for name in STATIC_FIELDS.get(base, ()))
+    return dict.fromkeys((*inherited, *(name for one in ancestry(cls) for name, _ in _fixed(one))), "structure")
 
 
 def _fixed(cls: ClassValue) -> tuple[tuple[str, ast.stmt], ...]:

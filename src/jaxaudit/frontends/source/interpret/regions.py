@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
+from dataclasses import replace
 from typing import Any
 
 from jaxaudit.frontends.source.classes.fields import role
@@ -135,12 +136,11 @@ def _in_objects(it: Interpreter, values: Seq[Abstract]) -> Iterator[Value]:
                         yield from _in_objects(it, items)
                     case DictBox(entries=entries):
                         yield from _in_objects(it, tuple(entries.values()))
-                    case ObjectBox(cls=cls, attrs=attrs, value=None):
+                    case ObjectBox(cls=cls, attrs=attrs, value=whole):
                         roles = {key: role(cls, key) for key in attrs}
+                        yield from () if whole is None else (whole,)
                         yield from _in_objects(it, [attrs[key] for key in attrs if roles[key] == "data"])
                         yield from (leaf for key in attrs if not roles[key] for leaf in leaves(it, attrs[key]))
-                    case ObjectBox():
-                        yield from leaves(it, value)
                     case _:
                         pass
             case _:
@@ -225,12 +225,12 @@ def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
                 case DictBox(entries=entries, rest=None, made=made):
                     inside = {key: lifted(it, item, span) for key, item in entries.items()}
                     return it.heap.new(DictBox(inside, made=made))
-                case ObjectBox(cls=cls, attrs=attrs, value=None, made=made):
+                case ObjectBox(cls=cls, attrs=attrs) as box:
                     raised = {
                         key: lifted(it, item, span) if role(cls, key) == "data" else item for key, item in attrs.items()
                     }
                     is_data = any(role(cls, key) for key in attrs)
-                    return it.heap.new(ObjectBox(cls, raised, made=made)) if is_data else value
+                    return it.heap.new(replace(box, attrs=raised)) if is_data else value
                 case _:
                     return value
         case _:

@@ -12,7 +12,7 @@ from jaxaudit.frontends.source.interpret.staging import unbound
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
 from jaxaudit.frontends.source.values.annotations import annotated_value, instance
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, written_in
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Transformed, written_in
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
@@ -55,17 +55,27 @@ def interpret_root(it: Interpreter, function: FunctionValue, owner: ClassValue |
 
     A method is called on an instance of its class, or of `owner` that inherits it.
     """
+    wrapper = it.wrappers.get(function.node)
+    if wrapper is not None:
+        _enter_root(it, function, owner, wrapper)
+    # What a transformation hands to a function is no longer what it was given: a mapped axis is gone.
+    if function.node not in it.entered or (owner is not None and wrapper is None):
+        _enter_root(it, function, owner, None)
+
+
+def _enter_root(
+    it: Interpreter, function: FunctionValue, owner: ClassValue | None, wrapper: Transformed | None
+) -> None:
     it.begin_root(Frame(function.module, function.module.frame, "function", function.name))
     span = functions.function_span(function)
     named = _parameters(it, function)
     with it.builder.nested("root", function.name, span, [one.value for one in named.values()]) as region:
         given = protocols.by_protocol(it, function, _arguments(it, function, owner or function.owner, named), span)
-        wrapper = it.wrappers.get(function.node)
         if wrapper is not None:
             it.uncalled = function.node
             transforms.apply(it, wrapper, unbound(given, wrapper, function), span)
             it.uncalled = None
-        if function.node not in it.entered or (owner is not None and wrapper is None):
+        else:
             functions.enter(it, function, given)
         _note_constructed(it, function, given)
     it.builder.close(region)
