@@ -4,6 +4,26 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what every version of a state holds": """
+        class Agent:
+            def __init__(self, net, params):
+                self.state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.adam(1e-3))
+
+            @partial(jax.jit, static_argnums=0)
+            def update(self, state, x):
+                gradient = jax.grad(lambda p: jnp.mean(self.state.apply_fn({"params": p}, x) ** 2))(state.params)
+                return state.apply_gradients(grads=gradient)
+
+            @partial(jax.jit, static_argnums=0)
+            def act(self, x):
+                return self.state.apply_fn({"params": self.state.params}, x)  #! stale-captured-state
+
+        def main(params, x):
+            agent = Agent(nn.Dense(3), params)
+            for _ in range(4):
+                agent.state = agent.update(agent.state, x)
+                print(agent.act(x))
+        """,
     "functions that are made when they are missing": """
         class Analyzer:
             def __init__(self, scale):

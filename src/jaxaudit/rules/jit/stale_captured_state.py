@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.captured import CHANGING, CompiledCall, History, Read, Write, changed, histories
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.ir import Program
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
@@ -146,7 +147,7 @@ class StaleCapturedState(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every compiled function, and what it reads from outside and somebody changes."""
-        yield from (one for history in histories(facts) for one in _judge(history))
+        yield from (one for history in histories(facts) for one in _judge(history, facts.flow))
         written = {state for op in program.named(*CHANGING) if (state := changed(op)) is not None}
         for op in program.named("jit"):
             inside = [one for region in op.regions for one in region.walk()]
@@ -165,15 +166,28 @@ class StaleCapturedState(Rule):
                 yield proved(op.span, "nothing that can be seen changes what it reads from outside")
 
 
-def _judge(history: History) -> Iterator[Obligation]:
+def _judge(history: History, flow: Flow) -> Iterator[Obligation]:
     for call, read in ((one, read) for one in history.calls for read in one.reads):
         writes = history.writes.get(read.state, [])
+        if writes and _is_only_held(call, read, flow):
+            yield proved(read.op.span, f"no data of {_name(read)} are read, only what every version of it holds")
+            continue
         late = next((write for write in writes if history.is_late(call, read.state, write)), None)
         if late is not None:
             yield _violation(call, read, late)
         elif writes:
             reason = f"{_name(read)} does not change between two calls of `{call.function}` that can be seen"
             yield proved(read.op.span, reason)
+
+
+def _is_only_held(call: CompiledCall, read: Read, flow: Flow) -> bool:
+    """Whether nothing is computed from what is read: `self.state.apply_fn` is the same function ever after."""
+    value = read.op.arguments.get("value")
+    if not isinstance(value, Value):
+        return False
+    inside = {one for region in call.op.regions for one in region.walk()}
+    given = any(value in region.results for one in (call.op, *inside) for region in one.regions)
+    return not given and all(one.name == "py.read" for one in flow.readers.get(value, ()) if one in inside)
 
 
 def _name(read: Read) -> str:
