@@ -4,6 +4,24 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "two evaluations on the same numbers, turn after turn": """
+        def score(theta, key):
+            first, second = jax.random.split(key)
+            return jnp.sum(theta * jax.random.normal(first, (3,))) + jax.random.normal(second)
+
+        @jax.jit
+        def climb(theta, key):
+            eps = jax.random.normal(jax.random.fold_in(key, 1), (8, 3))
+            keys = jax.random.split(jax.random.fold_in(key, 2), 8)
+            up = jax.vmap(score)(theta + eps, keys)
+            down = jax.vmap(score)(theta - eps, keys)  #? key-reused
+            return theta + jnp.mean((up - down)[:, None] * eps, axis=0)
+
+        def main(theta, key):
+            for key in jax.random.split(key, 100):
+                theta = climb(theta, key)
+            return theta
+        """,
     "a helper that splits a key if there is one": """
         def take(rng):
             if rng is None:

@@ -100,6 +100,26 @@ def test_copies_of_one_key():
 
 
 PROGRAMS = {
+    "several keys that are put behind themselves, and one key on all devices": """
+        def score(theta, key):
+            first, second = jax.random.split(key)
+            return jnp.sum(theta * jax.random.normal(first, (3,))) + jax.random.normal(second)
+
+        def slope(theta, key, n):
+            eps = jax.random.normal(jax.random.fold_in(key, 1), (n, 3))
+            eps = jnp.concatenate([eps, -eps])
+            keys = jax.random.split(jax.random.fold_in(key, 2), n)
+            scores = jax.vmap(score)(theta + eps, jnp.concatenate([keys, keys]))
+            return jnp.mean(scores[:, None] * eps, axis=0)
+
+        step = jax.pmap(lambda theta, key: jax.lax.pmean(slope(theta, key, 4), "i"), axis_name="i", in_axes=(None, 0))
+
+        def alike(theta, key):
+            return step(theta, jnp.broadcast_to(key, (8, *key.shape)))  #! same-key-across-vmap
+
+        def apart(theta, key):
+            return step(theta, jax.random.split(key, 8))
+        """,
     "an array is a tree of one leaf": """
         def refilled(key, w, loss):
             grads = jax.grad(loss)(w)

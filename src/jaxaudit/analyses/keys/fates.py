@@ -61,7 +61,13 @@ class Fates:
         if op.name == "key.draw":
             return op.function != "apply"
         draws = (inner for region in op.regions for inner in region.walk() if inner.name == "key.draw")
-        drawn = walk((value for draw in draws for value in draw.results), self._as_drawn)
+        made = [value for draw in draws for value in draw.results]
+        kept, computed = reached(self.flow, made), set[Value]()
+        for value in kept:
+            readers = (one for one in self.flow.readers.get(value, ()) if one.name not in _KEEPS_ELEMENTS)
+            computed.update(result for one in readers for result in one.results)
+        computed = reached(self.flow, computed)
+        drawn = walk(made, lambda one: (after for after in self._as_drawn(one) if after not in computed))
         if op.in_place:
             return any(value in op.results for value in drawn)
         return any(region in op.regions for value in drawn for region in self.flow.leaving.get(value, ()))
@@ -80,9 +86,19 @@ class Fates:
         return self._meet(first, second, DIFFERENCES)
 
     def _meet(self, first: Op, second: Op, functions: Set[str]) -> bool:
-        one, other = reached(self.flow, first.results), reached(self.flow, second.results)
+        # What a loop brings round to both ops again is of another turn.
+        one, other = (self._of_this_turn(op, (first, second)) for op in (first, second))
         readers = (op for value in one - other for op in self.flow.readers.get(value, ()))
         return any(op.function in functions and not (other - one).isdisjoint(op.operands) for op in readers)
+
+    def _of_this_turn(self, op: Op, ends: tuple[Op, Op]) -> set[Value]:
+        def step(value: Value) -> Iterator[Value]:
+            readers = [one for one in self.flow.readers.get(value, ()) if one not in ends]
+            yield from (made for one in readers if one.name not in PYTHON_LOOPS for made in one.results)
+            yield from (inside for one in readers for inside in entered(one, value))
+            yield from left(self.flow, value)
+
+        return set(walk(op.results, step))
 
     def are_apart(self, first: Op, second: Op) -> bool:
         """Whether nothing depends on the results of both ops."""

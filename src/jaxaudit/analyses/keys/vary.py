@@ -64,6 +64,10 @@ def agree(parts: Iterable[Vary]) -> Vary:
     return found.pop() if len(found) == 1 else Vary.UNKNOWN
 
 
+_ROWS = (Split, View)
+"""Keys that differ from each other, side by side."""
+
+
 @mutable
 class Variation:
     """Answers for one region that runs many times."""
@@ -252,11 +256,14 @@ class Variation:
         if (collected := self._collected(term)) is not None:
             return collected
         if isinstance(term, Repeat):
-            return Vary.UNKNOWN if isinstance(term.base, Split | View) else Vary.SAME
+            return Vary.UNKNOWN if isinstance(term.base, _ROWS) else Vary.SAME
         maker = self.places.maker.get(whole)
         if maker is not None and maker.function in UNIFORM:
             return Vary.SAME
-        return Vary.SAME if isinstance(term, Stack) and len(set(term.items)) == 1 < len(term.items) else Vary.VARIES
+        if not isinstance(term, Stack) or len(set(term.items)) > 1 or len(term.items) < 2:
+            return Vary.VARIES
+        # Several keys that are put behind themselves are as many pairs, of which each shares its numbers.
+        return Vary.UNKNOWN if not term.aligned and isinstance(term.items[0], _ROWS) else Vary.SAME
 
     def _carried(self, value: Value, position: int) -> Vary:
         """A carried value that is handed on as it is stays the same; what replaces it says how it changes."""

@@ -11,11 +11,12 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts, Use
 from jaxaudit.analyses.keys.fates import is_init
-from jaxaudit.analyses.keys.terms import Atom, Split, root, rows_behind
+from jaxaudit.analyses.keys.terms import Atom, Repeat, Split, Stack, root, rows_behind
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import PLACES, REORDERINGS
+from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import MAPPED, PYTHON_LOOPS
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import are_inverse
@@ -65,7 +66,7 @@ def held_fixed(one: Obligation, facts: Facts) -> str:
     if around is None:
         return ""
     outside = uses[0].inner is not None and not _is_given(keys, around, uses[0])
-    if around.name == "pmap" and outside:
+    if around.name == "pmap" and outside and not _maps_keys_alone(keys, around):
         return "the mapped function holds its key fixed, which is often meant for devices"
     if around.name == "vmap" and not _is_given(keys, around, uses[0]) and asks_for_key(uses[0].origin.spot):
         return "the mapped function holds it fixed, and `apply` asks for a key whether it draws or not"
@@ -96,6 +97,13 @@ def spelled_out(one: Obligation, facts: Facts) -> str:
     terms = [keys.term(value) for value in shared]
     said = any(isinstance(term, Atom) and term.value in given and term is used for term in terms)
     return "`in_axes` says so for the key that a caller gives" if said else ""
+
+
+def _maps_keys_alone(keys: KeyFacts, around: Op) -> bool:
+    """Whether all that elements could differ in are copies of one key: then each computes what all others do."""
+    mapped = Mapped.of(around)
+    terms = [keys.term(whole) for _, whole in mapped.elements] if mapped is not None else []
+    return bool(terms) and all(isinstance(term, Repeat | Stack) for term in terms)
 
 
 def _is_same_start(first: Op, second: Op) -> bool:
