@@ -93,7 +93,9 @@ def _counted(facts: Facts) -> Iterator[tuple[Op, Value, int, Extent]]:
         found = _index(op)
         index = found[2] if found is not None else None
         extent = extents(facts)(index) if isinstance(index, Value) else None
-        if found is not None and extent is not None and extent.single is None and extent.reached and not extent.part:
+        if found is None or extent is None or extent.further or extent.bottomless:
+            continue
+        if extent.single is None and extent.reached and not extent.part:
             yield op, found[0], found[1], extent
 
 

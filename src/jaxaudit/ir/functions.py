@@ -139,6 +139,8 @@ SAME_UNIT = SUMS_OF_TWO | BOUNDS | _ids("abs negative remainder fmod")
 """Elementwise functions whose result is measured in the unit of their operands."""
 BITWISE = _ids("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift")
 REMAINDERS = _ids("remainder fmod")
+ROUNDED = _ids("round floor ceil trunc fix rint")
+"""Give the whole number that is nearest on some side."""
 MANY_TO_ONE = COMPARISONS | ROUNDINGS | REMAINDERS | _ids("floor_divide")
 """Functions that give the same for many numbers, by their purpose."""
 MODULAR = SUMS_OF_TWO | BITWISE | _ids("multiply negative square")
@@ -200,6 +202,10 @@ GROWING_ALONG = _ids("arange iota linspace")
 SIZES = _ids("shape size ndim len itemsize nbytes axis_size")
 """Return numbers that are known while a program is traced."""
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
+LOOKUPS = _ids("digitize searchsorted")
+"""Look up between which edges each of some values lies."""
+FILLING_READS = _ids("take take_along_axis")
+"""Reads that give NaN for an index behind the end."""
 POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize lexsort nonzero argwhere flatnonzero")
 """Return indices and no elements."""
 SORTED = _ids("sort msort sort_complex partition sort_key_val unique unique_values setdiff1d")

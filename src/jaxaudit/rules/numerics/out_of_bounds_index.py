@@ -9,13 +9,14 @@ from jaxaudit.analyses.extents import size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Context, Shapes
-from jaxaudit.analyses.shapes.facts import ShapeFact, shown
+from jaxaudit.analyses.shapes.facts import ShapeFact, outline_of, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule, proved
 from jaxaudit.rules.numerics._shared.index_extents import judge_choices, judge_extents, judge_places, judge_starts
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
+from jaxaudit.rules.numerics._shared.index_sentinels import judge_sentinels
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 
 _READS = ("py.item", "array.at", "array.scatter", "array.gather")
@@ -239,8 +240,10 @@ class OutOfBoundsIndex(Rule):
                 yield from judge_ranges(op, facts)
                 yield from judge_extents(op, facts)
                 yield from judge_starts(op, facts)
+                yield from judge_sentinels(op, facts)
         for op in program.named("array.expand", "array.reduce", "cond"):
-            yield from judge_places(op, facts) if op.has("num_classes", "segment_ids") or op.name == "cond" else ()
+            placed = op.has("num_classes", "segment_ids", "length") or op.name == "cond"
+            yield from judge_places(op, facts) if placed else ()
         for op in program.named("array.select"):
             yield from judge_choices(op, facts)
         yield from padded_reads(program, facts.flow, facts.get(Ranges))
@@ -258,17 +261,20 @@ def _judge(op: Op, context: Context) -> Iterator[Obligation]:
 
 
 def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple[Dim, Dim]]:
-    """Pair the axes of an array with the numbers that index them, up to the first part that takes several axes."""
-    if (base.dims is None and not base.symbol) or base.number is not None:
+    """Pair the axes of an array with the numbers that index them, as far as it is known which those are."""
+    if (base.dims is None and outline_of(base) is None) or base.number is not None:
         return
     axis = 0
-    for part in index_parts(index):
-        if part is None:
+    parts = [part for part in index_parts(index) if part is not None]
+    for part in parts:
+        if part == "...":
+            # Behind it, axes are counted from the end.
+            axis += 1 - len(parts)
             continue
         whole = isinstance(part, Mapping)
         fact = context.of(part)
         beyond = base.dims is not None and axis >= len(base.dims)
-        if part == "..." or beyond or not (whole or fact.dims == ()):
+        if beyond or not (whole or fact.dims == ()):
             return
         if not whole and fact.number is not None:
             size = size_of(base, axis)

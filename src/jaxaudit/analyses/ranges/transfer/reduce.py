@@ -287,7 +287,9 @@ def _order(look: Look) -> Sequence[Range]:
     if name == "searchsorted":
         return [Range(0.0, _size_along(look), integer=True)] * count
     if name in ("argwhere", "flatnonzero", "nonzero"):
-        return [Range(0.0, inf, integer=True)] * count
+        # What is filled in stands for nothing, and is often no place at all.
+        filled = look.of(look.raw("fill_value")) if look.has("fill_value") else Range(0.0, 0.0, integer=True)
+        return [Range(min(0.0, filled.low), inf, integer=True)] * count
     if name in SORTED:
         return _sorted(look, count)
     return [by_dtype(look)] * count

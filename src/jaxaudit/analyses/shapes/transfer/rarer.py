@@ -61,6 +61,16 @@ def _bincount(look: Look) -> ShapeFact:
     return array((UNKNOWN if size is None else size,), None if look.has("weights") else "int32")
 
 
+def _histogram(look: Look) -> ShapeFact:
+    """Return counts and edges: one edge more than there are bins."""
+    given = look.fact("bins") if look.has("bins") else integer(constant(10))
+    dims = array_like(given).dims
+    bins = dims[0] - ONE if dims is not None and len(dims) == 1 else as_number(given) if dims == () else None
+    if bins is None:
+        return NOTHING
+    return sequence((array((bins,), "float32"), array((bins + ONE,), "float32")))
+
+
 def _quantile(look: Look) -> ShapeFact:
     base, levels = array_like(look.first()), array_like(look.fact("q")).dims
     keep, axis = look.raw("keepdims"), look.raw("axis")
@@ -259,6 +269,7 @@ _BY_NAME: Mapping[str, Single] = {
     "jax.numpy.argpartition": _positions,
     "jax.numpy.partition": _same_dtype,
     "jax.numpy.bincount": _bincount,
+    "jax.numpy.histogram": _histogram,
     **{f"jax.numpy.{name}": _quantile for name in ("percentile", "quantile", "nanpercentile", "nanquantile")},
     **dict.fromkeys(("jax.numpy.cumsum", "jax.numpy.cumprod", "cumsum", "cumprod"), _running),
     "jax.numpy.diff": _diff,

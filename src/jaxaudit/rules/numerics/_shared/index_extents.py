@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.dims import ONE, Dim, constant, same
-from jaxaudit.analyses.extents import Extent, extents, met, size_of
+from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant, same
+from jaxaudit.analyses.extents import Extent, clipped, extents, met, size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.induction import same_number
 from jaxaudit.analyses.labels import contradiction, in_lines, related
@@ -31,9 +31,9 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
     if not isinstance(base, Value) or is_meant(op, facts.get(Ranges)):
         return
     fact = met(facts.get(Shapes), op, base)
-    indices = list(_indices(op, fact, facts.get(Ranges)))
+    indices = list(indices_of(op, fact, facts.get(Ranges)))
     for index, axis in indices:
-        extent, size = extents(facts)(plain_index(index, facts.flow)), _size(op, base, axis, facts)
+        extent, size = extents(facts)(plain_index(index, facts.flow)), size_along(op, base, axis, facts)
         if extent is None or size is None or extent.single is not None:
             continue
         over = (extent.end - size).constant
@@ -45,9 +45,14 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
             yield _other_axis(op, index, extent, axis)
         elif astray is not None and not any(at == astray for _, at in indices):
             yield _other_size(op, index, extent, (axis, astray))
-        elif over is None or (extent.low.constant or 0) < 0 or size.constant == 0:
+        elif over is None or size.constant == 0:
             continue
         elif over <= 0:
+            if extent.bottomless or (extent.low.constant or 0) < 0:
+                continue
+            if over + extent.further > 0:
+                yield unknown(op.span, "a value behind the last edge gets an index that the axis does not have")
+                continue
             reason = f"{named(index, 'the index')} ends before {shown(extent.end)}, in an axis of size {shown(size)}"
             yield proved(op.span, reason)
         elif _is_left_out(op, extent, facts) or _is_guarded(op, extent, facts):
@@ -67,7 +72,7 @@ def judge_starts(op: Op, facts: Facts) -> Iterator[Obligation]:
     for start, axis, length in _starts(op, facts.get(Shapes)):
         extent, size = reach(op, start, facts), size_of(fact, axis)
         over = None if extent is None or size is None else (extent.last + length - size).constant
-        if extent is None or size is None or over is None or (over > 0 and _may_not_happen(op, extent, facts)):
+        if extent is None or size is None or over is None or _is_open(op, extent, over, facts):
             yield unknown(op.span, "whether the slice ends within the axis is not known")
         elif over <= 0:
             yield proved(op.span, f"the last slice ends within an axis of size {shown(size)}")
@@ -92,7 +97,7 @@ def judge_places(op: Op, facts: Facts) -> Iterator[Obligation]:
         return
     extent = None if places is None else reach(op, index, facts)
     over = None if extent is None or places is None else (extent.end - places.count).constant
-    if extent is None or places is None or over is None or (over > 0 and _may_not_happen(op, extent, facts)):
+    if extent is None or places is None or over is None or _is_open(op, extent, over, facts):
         yield unknown(op.span, "whether there is a place for each of the numbers is not known")
     elif over <= 0:
         yield proved(
@@ -118,12 +123,21 @@ def _places(op: Op, facts: Facts) -> tuple[Argument, Places | None]:
         index = op.operands[0] if len(op.regions) > 2 and op.operands else None
         return index, Places(constant(len(op.regions)), "branches", "an index beyond the last branch runs the last one")
     if op.name == "array.expand":
-        index, count = op.arguments.get("x"), met(shapes, op, op.arguments.get("num_classes")).number
+        index, count = op.arguments.get("x"), _count(op, "num_classes", shapes)
         beyond = "a number that has no class gets a row of zeros"
         return index, None if count is None else Places(count, "classes", beyond)
-    index, count = op.arguments.get("segment_ids"), met(shapes, op, op.arguments.get("num_segments")).number
+    if op.function == "bincount":
+        index, count = op.arguments.get("x"), _count(op, "length", shapes)
+        beyond = "a number that has no bin is not counted"
+        return index, None if count is None else Places(count, "bins", beyond)
+    index, count = op.arguments.get("segment_ids"), _count(op, "num_segments", shapes)
     beyond = "what belongs to a segment that does not exist is left out"
     return index, None if count is None else Places(count, "segments", beyond)
+
+
+def _count(op: Op, name: str, shapes: Shapes) -> Dim | None:
+    fact = met(shapes, op, op.arguments.get(name))
+    return None if fact.is_array and fact.number is None else as_number(fact)
 
 
 def judge_choices(op: Op, facts: Facts) -> Iterator[Obligation]:
@@ -159,6 +173,9 @@ def reach(op: Op, index: Argument, facts: Facts) -> Extent | None:
     if number is not None:
         return Extent(number, number + ONE, op)
     ranges = facts.get(Ranges)
+    bound = clipped(index, facts) if known is None and isinstance(index, Value) else None
+    if bound is not None:
+        return Extent(ZERO, constant(bound.most + 1), bound.source)
     found = ranges.within(facts.flow.holder(op), op, index) if known is None and isinstance(index, Value) else None
     if found is None or not found.integer or not found.is_bounded:
         return known
@@ -179,7 +196,7 @@ def _starts(op: Op, shapes: Shapes) -> Iterator[tuple[Argument, int, Dim]]:
             yield op.arguments["start_index"], int(axis), length
 
 
-def _size(op: Op, base: Value, axis: int, facts: Facts) -> Dim | None:
+def size_along(op: Op, base: Value, axis: int, facts: Facts) -> Dim | None:
     """Return the size of an axis; there are as many subkeys as were asked for, whatever kind of keys they are."""
     fact = met(facts.get(Shapes), op, base)
     split = facts.flow.maker(same_number(base, facts.flow)) if fact.dims is None and axis == 0 else None
@@ -188,8 +205,14 @@ def _size(op: Op, base: Value, axis: int, facts: Facts) -> Dim | None:
     return met(facts.get(Shapes), split, split.arguments.get("num", 2)).number
 
 
-def _indices(op: Op, fact: ShapeFact, ranges: Ranges) -> Iterator[tuple[Value, int]]:
+def indices_of(op: Op, fact: ShapeFact, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     """Return every index that is a value, with the axis it is for."""
+    rank = None if fact.dims is None else len(fact.dims)
+    for index, axis in _paired(op, rank, ranges):
+        yield index, axis % rank if rank and -rank <= axis < rank else axis
+
+
+def _paired(op: Op, rank: int | None, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     if "dimension_numbers" in op.arguments:
         return traced_index(op)
     if op.name != "array.gather":
@@ -197,7 +220,7 @@ def _indices(op: Op, fact: ShapeFact, ranges: Ranges) -> Iterator[tuple[Value, i
     index, axis = op.arguments.get("indices"), op.arguments.get("axis")
     if op.function == "take_along_axis" and isinstance(index, Value) and isinstance(axis, int):
         return iter([(index, int(axis))])
-    return taken(op, -1 if fact.dims is None else len(fact.dims))
+    return taken(op, -1 if rank is None else rank)
 
 
 def _runs_over_other_axis(extent: Extent, base: Value, axis: int, fact: ShapeFact, shapes: Shapes) -> bool:
@@ -239,7 +262,14 @@ def _is_left_out(op: Op, extent: Extent, facts: Facts) -> bool:
         made = walk(extent.source.results, lambda one: ahead(flow, one, through_ops("array.map", *KEEPING)))
         if not any(reader.function in COMPARISONS for one in made for reader in flow.readers.get(one, ())):
             return False
-    return is_masked(op, flow)
+    return is_masked(op, facts)
+
+
+def _is_open(op: Op, extent: Extent, over: int, facts: Facts) -> bool:
+    """Whether nothing follows from how far numbers go: they need not get there, or others may go further."""
+    if over > 0:
+        return _may_not_happen(op, extent, facts)
+    return extent.bottomless or over + extent.further > 0
 
 
 def _may_not_happen(op: Op, extent: Extent, facts: Facts) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from math import inf
 
+from jaxaudit.analyses.extents import Clipped, clipped, met, size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import left, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import CONJUNCTIONS
-from jaxaudit.ir.ops import KEEPING, PASSED_ON, SELECTED
+from jaxaudit.ir.ops import KEEPING, LOOPS, PASSED_ON, SELECTED
 from jaxaudit.ir.values import index_parts, is_whole, leaves_nothing_out
-from jaxaudit.rules.base import Obligation, Step, named, proved
+from jaxaudit.rules.base import Obligation, Severity, Step, named, proved
 from jaxaudit.rules.numerics._shared.padding import plain_index
 
 _INDEXES = ("", "getitem", "take", "take_along_axis", "set", "add", "multiply", "max", "min")
@@ -33,9 +35,12 @@ def judge_ranges(op: Op, facts: Facts) -> Iterator[Obligation]:
         elif known.low >= size and (known.constant is None or "dimension_numbers" in op.arguments):
             if not _may_be_empty(index, flow):
                 yield _beyond(op, index, size, known, None)
+        elif (found := clipped(plain_index(index, flow), facts)) is not None and found.most >= size:
+            if not is_masked(op, facts):
+                yield _clipped_beyond(op, index, size, found)
         elif size <= known.high < inf:
             counted = _placed_by(index, ranges, flow)
-            if counted is not None and not is_masked(op, flow):
+            if counted is not None and not is_masked(op, facts):
                 yield _beyond(op, index, size, known, counted)
 
 
@@ -77,12 +82,16 @@ def is_meant(op: Op, ranges: Ranges) -> bool:
 def written(index: Argument, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     """Return the indices in brackets with their axes, up to the first part that takes several axes."""
     axis = 0
-    for part in index_parts(index):
-        if part == "..." or (isinstance(part, Value) and ranges.known.dtype(part) == "bool"):
+    parts = [part for part in index_parts(index) if part is not None]
+    for part in parts:
+        if part == "...":
+            # Behind it, axes are counted from the end.
+            axis = axis - len(parts)
+        elif isinstance(part, Value) and ranges.known.dtype(part) == "bool":
             return
-        if isinstance(part, Value):
+        elif isinstance(part, Value):
             yield part, axis
-        axis += part is not None
+        axis += 1
 
 
 def taken(op: Op, rank: int) -> Iterator[tuple[Value, int]]:
@@ -117,8 +126,9 @@ def _placed_by(index: Value, ranges: Ranges, flow: Flow) -> Op | None:
     return maker if isinstance(given, Value) and ranges.of(given).high == inf else None
 
 
-def is_masked(op: Op, flow: Flow) -> bool:
+def is_masked(op: Op, facts: Facts) -> bool:
     """Whether something afterwards may leave out what was read beyond the end."""
+    flow = facts.flow
     if not op.results or op.name == "array.scatter":
         return False
 
@@ -127,16 +137,20 @@ def is_masked(op: Op, flow: Flow) -> bool:
     straight = set(walk(op.results[:1], lambda one: _made(one, flow, _keeps_rows))) if in_front else set()
 
     def keeps(reader: Op) -> bool:
-        return _is_row_wise(reader) and reader.base in straight
+        return (_is_row_wise(reader) and reader.base in straight) or _takes_only_one(reader, facts)
 
     # Whoever gets it from elsewhere knows nothing of the index that it would have to mask.
-    reached = walk(op.results[:1], lambda one: _made(one, flow, lambda reader: _hands_on(reader) or keeps(reader)))
+    reached = set(walk(op.results[:1], lambda one: _made(one, flow, lambda reader: _hands_on(reader) or keeps(reader))))
     readers = (reader for value in reached for reader in flow.readers.get(value, ()))
-    return any(_masks(reader) for reader in readers if not keeps(reader))
+    return any(_masks(reader, reached) for reader in readers if not keeps(reader))
 
 
 def _made(value: Value, flow: Flow, through: Callable[[Op], bool]) -> Iterator[Value]:
-    return (made for reader in flow.readers.get(value, ()) if through(reader) for made in reader.results)
+    yield from (made for reader in flow.readers.get(value, ()) if through(reader) for made in reader.results)
+    for region in flow.leaving.get(value, ()):
+        around = flow.places.holder.get(id(region))
+        if around is not None and around.name in LOOPS:
+            yield from left(flow, value)
 
 
 def _keeps_rows(op: Op) -> bool:
@@ -149,18 +163,47 @@ def _is_row_wise(op: Op) -> bool:
     return len(parts) > 1 and is_whole(parts[0]) and not any(isinstance(part, Value) for part in parts)
 
 
+def _takes_only_one(op: Op, facts: Facts) -> bool:
+    """Whether an op is `x[..., 0]` where that axis has one element, so that nothing is left out."""
+    given = index_parts(op.arguments.get("index")) if op.name == "py.item" else ()
+    parts = [part for part in given if part is not None]
+    if op.base is None or not parts or not all(part in (0, -1, "...") or is_whole(part) for part in parts):
+        return False
+    ahead = parts.index("...") if "..." in parts else len(parts)
+    at = {place if place < ahead else place - len(parts): part for place, part in enumerate(parts) if part in (0, -1)}
+    fact = met(facts.get(Shapes), op, op.base)
+    sizes = [size_of(fact, axis) for axis in at]
+    return all(size is not None and size.constant == 1 for size in sizes)
+
+
 def _hands_on(op: Op) -> bool:
     whole = op.name == "py.item" and leaves_nothing_out(op.arguments.get("index"))
-    return whole or op.name == "array.map" or op.name in KEEPING
+    return whole or op.name in ("array.map", "array.scatter") or op.name in KEEPING
 
 
-def _masks(reader: Op) -> bool:
+def _masks(reader: Op, read: Set[Value]) -> bool:
     if reader.name == "py.item" and leaves_nothing_out(reader.arguments.get("index")):
         return False
-    if reader.name in (*SELECTED, "array.select", "array.scatter"):
+    if reader.name == "array.scatter":
+        # What is written is kept, until something else is written over it.
+        return reader.base in read and reader.function == "set" and reader.arguments.get("value") not in read
+    if reader.name in (*SELECTED, "array.select"):
         return True
     weighs = reader.function == "multiply" and len(reader.operands) > 1
     return reader.name == "array.map" and (weighs or reader.function in CONJUNCTIONS)
+
+
+def _clipped_beyond(op: Op, index: Value, size: int, found: Clipped) -> Obligation:
+    writes = op.name == "array.scatter"
+    return Obligation(
+        op.span,
+        severity=Severity.ERROR if writes else Severity.WARNING,
+        message=f"{named(index, 'the index')} goes up to {found.most} in an axis of size {size}",
+        current="JAX silently drops these updates" if writes else "JAX raises nothing and gives the element at the end",
+        expected=f"an index below {size}",
+        steps=(Step(found.source.span, "what is clipped here gets the largest place"),),
+        suggestion=f"clip the index itself: `jnp.clip(index, 0, {size - 1})`",
+    )
 
 
 def _beyond(op: Op, index: Value, size: int, known: Range, counted: Op | None) -> Obligation:

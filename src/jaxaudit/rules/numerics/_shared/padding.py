@@ -80,14 +80,14 @@ def _in_region(region: Region, flow: Flow, filled: Collection[Value]) -> Iterato
         if not isinstance(index, Value):
             continue
         index = plain_index(index, flow)
-        says = tested.get(index) or (None if _is_extended(op, flow) else _builder(index, flow, filled))
+        says = tested.get(index) or (None if is_extended(op, flow) else _builder(index, flow, filled))
         tests = [result for one in region.ops if _tested(one) is index for result in one.results]
         mixer = None if says is None else _mixed(op.results[0], tests, flow)
         if says is not None and mixer is not None:
             yield _finding(op, index, says, mixer)
 
 
-def _is_extended(op: Op, flow: Flow) -> bool:
+def is_extended(op: Op, flow: Flow) -> bool:
     """Whether something was put behind what is read, such as a row of zeros that -1 stands for."""
     base = next(iter(op.arguments.values()), None)
     made = flow.maker(whole_of(flow, base)) if isinstance(base, Value) else None

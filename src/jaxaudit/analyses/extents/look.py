@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 
-from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant, same
+from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant
+from jaxaudit.analyses.extents.extent import Extent
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.induction import induction
 from jaxaudit.analyses.lineage.index import Flow
@@ -18,64 +20,26 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, named, outline_of
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import COUNTING, PICKED_POSITIONS, REORDERINGS, SUMS_OF_TWO
+from jaxaudit.ir.functions import (
+    COUNTING,
+    LARGER,
+    LOOKUPS,
+    PICKED_POSITIONS,
+    REORDERINGS,
+    ROUNDED,
+    SMALLER,
+    SUMS_OF_TWO,
+)
 from jaxaudit.ir.interfaces import Loop, moved
 from jaxaudit.ir.ops import SELECTED
-from jaxaudit.ir.record import record
 from jaxaudit.ir.values import leaves_nothing_out
 
+_WHOLE: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    "add": lambda one, other: one + other,
+    "subtract": lambda one, other: one - other,
+    "multiply": lambda one, other: one * other,
+}
 _ORDERS = PICKED_POSITIONS | {"argsort"}
-
-
-@record
-class Extent:
-    """The whole numbers from `low` up to, but without, `end`."""
-
-    low: Dim
-    end: Dim
-    source: Op
-    """What makes them."""
-    reached: bool = True
-    """Whether the last of them surely occurs, or may do so by chance; False for a mere bound."""
-    over: tuple[Value, int] | None = None
-    """The array and the axis whose positions they are."""
-    part: bool = False
-    """Whether only some of them were picked, perhaps without the last."""
-
-    @property
-    def last(self) -> Dim:
-        """The largest of them."""
-        return self.end - ONE
-
-    @property
-    def single(self) -> Dim | None:
-        """The one number that it is; None where there are more."""
-        return self.low if same(self.low, self.last) else None
-
-    def moved(self, by: Dim) -> Extent:
-        """Return the same numbers with another one added to each."""
-        return replace(self, low=self.low + by, end=self.end + by, over=None)
-
-    def scaled(self, by: int) -> Extent:
-        """Return multiples of the same numbers."""
-        ends = self.low * constant(by), self.last * constant(by)
-        low, last = ends if by >= 0 else reversed(ends)
-        return replace(self, low=low, end=last + ONE, over=None)
-
-    def divided(self, by: int) -> Extent | None:
-        """Return the same numbers divided by a positive one and rounded down."""
-        low, last = self.low.constant, self.last.constant
-        if low is None or last is None or by <= 0:
-            return None
-        return replace(self, low=constant(low // by), end=constant(last // by + 1), over=None)
-
-    def plus(self, other: Extent) -> Extent:
-        """Return the sums of these and other numbers; each of two counters runs through all of its own."""
-        if other.single is not None or self.single is not None:
-            return self.moved(other.low) if other.single is not None else other.moved(self.low)
-        reached = self.reached and other.reached and self.source is not other.source
-        return replace(self, low=self.low + other.low, end=self.last + other.end, reached=reached, over=None)
-
 
 Ask = Callable[[Value], Extent | None]
 
@@ -83,8 +47,12 @@ Ask = Callable[[Value], Extent | None]
 @remembered
 def extents(facts: Facts) -> Ask:
     """Return how far the indices of a program reach; each is found out when it is asked for."""
-    look = _Look(facts.get(Shapes), facts.get(Ranges), facts.flow)
-    return Answers(look.answer, None)
+    return Answers(look_at(facts).answer, None)
+
+
+def look_at(facts: Facts) -> Look:
+    """Return who reads extents and numbers off the ops of a program."""
+    return Look(facts.get(Shapes), facts.get(Ranges), facts.flow)
 
 
 def met(shapes: Shapes, op: Op, argument: Argument) -> ShapeFact:
@@ -102,7 +70,7 @@ def size_of(fact: ShapeFact, axis: int) -> Dim | None:
     return None if outline is None else outline.size(axis)
 
 
-class _Look:
+class Look:
     """Reads extents off the ops that make values."""
 
     def __init__(self, shapes: Shapes, ranges: Ranges, flow: Flow) -> None:
@@ -127,13 +95,24 @@ class _Look:
         found = None if first is None else ask(first)
         # Some of the elements need not have the last one among them; a loop over all of them does.
         part = op.name in SELECTED and op.name != "py.element" and not leaves_nothing_out(op.arguments.get("index", 0))
+        part = part and found is not None and not found.each
         return replace(found, reached=False, part=True) if found is not None and part else found
 
     def number(self, argument: Argument) -> Dim | None:
         """Return the integer that an argument is."""
         fact = literal(argument, lambda value: named(self._shapes.of(value), value))
+        made = self._flow.maker(argument) if isinstance(argument, Value) and fact.number is None else None
+        if (number := self._calculated(made)) is not None:
+            return number
         number = None if argument is None or (fact.is_array and fact.number is None) else as_number(fact)
         return number if number is not None and number.known else None
+
+    def _calculated(self, op: Op | None) -> Dim | None:
+        """Return the integer that an op computes of others, where it is used as one: `n + 1` of a parameter `n`."""
+        combine = _WHOLE.get(op.function) if op is not None and op.name == "array.map" else None
+        given = [self.number(one) for one in op.arguments.values()] if op is not None and combine is not None else []
+        first, second = (*given, None, None)[:2]
+        return None if combine is None or first is None or second is None else combine(first, second)
 
     def _between(self, low: Argument, end: Argument, op: Op) -> Extent | None:
         return _extent(self.number(low), self.number(end), op)
@@ -169,12 +148,21 @@ class _Look:
         by = None if found is None else found.step.constant
         start = None if found is None else self.reach(found.carried.start, ask, loop.op)
         if found is None or start is None or not by:
-            return None
+            return self._renewed(loop, value, ask)
         way = found.step * (found.turns if value is not found.carried.param else found.turns - ONE)
         low, end = (start.low, start.end + way) if by > 0 else (start.low + way, start.end)
         if value is not found.carried.param:
             low, end = start.low + way, start.end + way
         return Extent(low, end, loop.op, start.reached and found.surely)
+
+    def _renewed(self, loop: Loop, value: Value, ask: Ask) -> Extent | None:
+        """Return how far what a loop carries reaches where each turn makes it anew: `at = (at + 1) % n`."""
+        results = loop.op.results
+        one = next((one for one in loop.carried if value is one.param or value in results[one.position :][:1]), None)
+        following = None if one is None or one.position >= len(loop.body.results) else loop.body.results[one.position]
+        start = None if one is None else self.reach(one.start, ask, loop.op)
+        made = None if following is None or start is None else ask(following)
+        return None if made is None or start is None or not made.each else start.joined(made)
 
     def reach(self, argument: Argument, ask: Ask, op: Op) -> Extent | None:
         """Return how far an argument of an op reaches: a number is all that it reaches."""
@@ -191,6 +179,10 @@ class _Look:
         if op.function in COUNTING and isinstance(shape, tuple):
             axis = op.arguments.get("dimension", 0)
             return self._between(0, shape[axis], op) if isinstance(axis, int) and axis < len(shape) else None
+        if op.function == "linspace" and op.arguments.get("endpoint", True) is True:
+            # Rounded to whole numbers, the last of them is where it stops.
+            found = self._between(start, stop, op)
+            return None if found is None else replace(found, end=found.end + ONE)
         if op.function not in COUNTING:
             return None
         return self._between(0, start, op) if stop is None else self._range(start, stop, op.arguments.get("step"), op)
@@ -208,7 +200,8 @@ class _Look:
             # A trace has what is beside the key and the shape in the order of the call.
             traced = op.arguments.get("operands")
             low, end = traced if isinstance(traced, tuple) and len(traced) == 2 else (None, None)
-            return self._between(op.arguments.get("minval", low), op.arguments.get("maxval", end), op)
+            found = self._between(op.arguments.get("minval", low), op.arguments.get("maxval", end), op)
+            return None if found is None else replace(found, each=True)
         if op.function == "categorical":
             return self._along(op, op.arguments.get("logits"), op.arguments.get("axis", -1))
         given = op.argument("x", "a") if op.function in REORDERINGS | {"choice"} else None
@@ -217,7 +210,9 @@ class _Look:
         return None if given is None else _extent(ZERO, self.number(given), op)
 
     def ordered(self, op: Op, ask: Ask) -> Extent | None:
-        """`argmax(x, axis)`, `argsort(x)`."""
+        """`argmax(x, axis)`, `argsort(x)`, `searchsorted(edges, x)`."""
+        if op.function in LOOKUPS:
+            return self._looked_up(op)
         array, axis = op.argument("a", "operand"), op.arguments.get("axis")
         function = op.function
         axis = -1 if axis is None and function == "argsort" else axis
@@ -228,7 +223,20 @@ class _Look:
         if not isinstance(array, Value) or not isinstance(axis, int):
             return None
         found = _extent(ZERO, size_of(met(self._shapes, op, array), axis), op)
-        return None if found is None else replace(found, over=(array, int(axis)), reached=False)
+        each = op.function != "argsort"
+        return None if found is None else replace(found, over=(array, int(axis)), reached=False, each=each)
+
+    def _looked_up(self, op: Op) -> Extent | None:
+        """`digitize(x, edges)`: as many as there are edges; what lies behind the last edge gets one more."""
+        edges, given = op.argument("bins", "a"), op.argument("v", "x")
+        fact = met(self._shapes, op, edges)
+        size = size_of(fact, 0) if fact.dims is None or len(fact.dims) == 1 else None
+        found = _extent(ZERO, size, op)
+        if found is None:
+            return None
+        most = self._ranges.of(edges).high if isinstance(edges, Value) else inf
+        inside = isinstance(given, Value) and self._ranges.of(given).high < most < inf
+        return replace(found, each=True, further=0 if inside else 1)
 
     def turned(self, op: Op, ask: Ask) -> Extent | None:
         """`for i in range(n)`, or the items of an array of indices."""
@@ -238,10 +246,16 @@ class _Look:
         return self._range(bounds.get("start"), bounds.get("stop"), bounds.get("step"), op)
 
     def computed(self, op: Op, ask: Ask) -> Extent | None:
-        """`i + 1`, `n - i`, `64 * i`, `i // 3`, `i % n`, `i + j`."""
+        """`i + 1`, `n - i`, `64 * i`, `i // 3`, `i % n`, `i + j`, `minimum(i, n)`, `floor(i)`."""
+        if op.function in LOOKUPS:
+            return self._looked_up(op)
         if op.function == "remainder":
             found = _extent(ZERO, self.number(op.arguments.get("y")), op)
-            return None if found is None else replace(found, reached=False)
+            return None if found is None else replace(found, reached=False, each=True)
+        if op.function in ROUNDED:
+            return ask(op.operands[0]) if len(op.operands) == 1 else None
+        if op.function in LARGER | SMALLER:
+            return self._bounded(op, ask)
         given = [self.reach(one, ask, op) for one in op.arguments.values()]
         x, y = (*given, None, None)[:2]
         if x is None or all(one is None or one.single is not None for one in given):
@@ -257,29 +271,63 @@ class _Look:
             return scaled.scaled(by.constant)
         return x.divided(by.constant) if op.function == "floor_divide" and scaled is x else None
 
+    def _bounded(self, op: Op, ask: Ask) -> Extent | None:
+        """`minimum(i, n)`, `maximum(i, 0)`; a bound that is an array itself says nothing."""
+        given = [op.arguments.get(name) for name in ("x", "y")]
+        numbers = [self.number(one) for one in given]
+        if (numbers[0] is None) == (numbers[1] is None):
+            return None
+        bound = numbers[0] if numbers[1] is None else numbers[1]
+        index = given[1] if numbers[1] is None else given[0]
+        found = ask(index) if isinstance(index, Value) else None
+        if bound is None or op.function in LARGER:
+            return None if bound is None else self._from(bound, found)
+        return self._up_to(index, bound, found, op)
+
+    def _from(self, bound: Dim, found: Extent | None) -> Extent | None:
+        """Return numbers where those below a bound are replaced by it."""
+        under = None if found is None else (bound - found.low).constant
+        if found is None or under is None or (under <= 0 and not found.bottomless):
+            return found
+        return replace(found, low=bound, bottomless=False, over=None)
+
+    def _up_to(self, index: Argument, bound: Dim, found: Extent | None, op: Op) -> Extent:
+        """Return numbers where those above a bound are replaced by it."""
+        low = self._ranges.of(index).low if isinstance(index, Value) else -inf
+        most = Extent(constant(max(int(low), 0)) if low >= 0 else ZERO, bound + ONE, op, reached=False, each=True)
+        return replace(most, bottomless=low < 0) if found is None else found.below(most)
+
     def selected(self, op: Op, ask: Ask) -> Extent | None:
-        """`clip(i, 0, n - 1)`, `where(c, i, j)` of one extent."""
-        most = self.number(op.argument("max", "a_max"))
-        if most is not None:
-            low = self.number(op.argument("min", "a_min"))
-            found = _extent(low, most + ONE, op)
-            return None if found is None else replace(found, reached=False)
-        sides = [ask(one) if isinstance(one, Value) else None for one in (op.arguments.get("x"), op.arguments.get("y"))]
-        first, second = sides
-        alike = first is not None and second is not None and same(first.end, second.end) and same(first.low, second.low)
-        return first if alike else None
+        """`clip(i, 0, n - 1)`, `where(c, i, j)`."""
+        index = op.argument("arr", "a", "x", "array") if op.has(*_BOUNDS) else None
+        if index is not None:
+            most, least = self.number(op.argument("max", "a_max")), self.number(op.argument("min", "a_min"))
+            found = ask(index) if isinstance(index, Value) else None
+            found = found if most is None else self._up_to(index, most, found, op)
+            return found if least is None or found is None else self._from(least, found)
+        sides = [op.argument(*names) for names in (("x", "on_true"), ("y", "on_false"))]
+        first, second = (ask(one) if isinstance(one, Value) else None for one in sides)
+        if first is not None and second is not None:
+            return first.joined(second)
+        # A number in the place of some of them is no position; what stands for nothing is told elsewhere.
+        known, other = (first, sides[1]) if second is None else (second, sides[0])
+        number = self.number(other) if known is not None else None
+        return known if number is not None and known is not None else None
+
+
+_BOUNDS = ("max", "min", "a_max", "a_min")
 
 
 def _extent(low: Dim | None, end: Dim | None, op: Op) -> Extent | None:
     return None if low is None or end is None else Extent(low, end, op)
 
 
-_RULES: Mapping[str, Callable[[_Look, Op, Ask], Extent | None]] = {
-    "array.create": _Look.counted,
-    "py.const": _Look.held,
-    "key.draw": _Look.drawn,
-    "array.order": _Look.ordered,
-    "py.element": _Look.turned,
-    "array.map": _Look.computed,
-    "array.select": _Look.selected,
+_RULES: Mapping[str, Callable[[Look, Op, Ask], Extent | None]] = {
+    "array.create": Look.counted,
+    "py.const": Look.held,
+    "key.draw": Look.drawn,
+    "array.order": Look.ordered,
+    "py.element": Look.turned,
+    "array.map": Look.computed,
+    "array.select": Look.selected,
 }
