@@ -34,11 +34,6 @@ from jaxaudit.ir.interfaces import Loop, moved
 from jaxaudit.ir.ops import SELECTED
 from jaxaudit.ir.values import leaves_nothing_out
 
-_WHOLE: Mapping[str, Callable[[Dim, Dim], Dim]] = {
-    "add": lambda one, other: one + other,
-    "subtract": lambda one, other: one - other,
-    "multiply": lambda one, other: one * other,
-}
 _ORDERS = PICKED_POSITIONS | {"argsort"}
 
 Ask = Callable[[Value], Extent | None]
@@ -101,18 +96,8 @@ class Look:
     def number(self, argument: Argument) -> Dim | None:
         """Return the integer that an argument is."""
         fact = literal(argument, lambda value: named(self._shapes.of(value), value))
-        made = self._flow.maker(argument) if isinstance(argument, Value) and fact.number is None else None
-        if (number := self._calculated(made)) is not None:
-            return number
         number = None if argument is None or (fact.is_array and fact.number is None) else as_number(fact)
         return number if number is not None and number.known else None
-
-    def _calculated(self, op: Op | None) -> Dim | None:
-        """Return the integer that an op computes of others, where it is used as one: `n + 1` of a parameter `n`."""
-        combine = _WHOLE.get(op.function) if op is not None and op.name == "array.map" else None
-        given = [self.number(one) for one in op.arguments.values()] if op is not None and combine is not None else []
-        first, second = (*given, None, None)[:2]
-        return None if combine is None or first is None or second is None else combine(first, second)
 
     def _between(self, low: Argument, end: Argument, op: Op) -> Extent | None:
         return _extent(self.number(low), self.number(end), op)

@@ -19,7 +19,7 @@ from jaxaudit.analyses.shapes.assumed import assumed
 from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
 from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
 from jaxaudit.analyses.shapes.demands import demands
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import measured, methods_of_objects
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.traced import sizes_meet
@@ -241,7 +241,7 @@ class ShapesDomain:
         wanted = self.asked[value]
         if fact is None or not fact.symbol or wanted.dims is None:
             return self.unknown(value)
-        number = None if wanted.number is None else variable(fact.symbol, "number", fact.born)
+        number = None if wanted.number is None else as_number(fact)
         dims = (
             variable(f"{fact.symbol}.shape[{at}]", "size", fact.born) if dim.terms is None else dim
             for at, dim in enumerate(wanted.dims)

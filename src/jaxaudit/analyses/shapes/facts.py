@@ -52,6 +52,8 @@ class ShapeFact:
     """Of a tuple of unknown length: the shape that it lists."""
     stack: Dims = ()
     """The first axes of a layer's arrays, or of every leaf of something else, which a map has put there."""
+    integer: Dim | None = None
+    """What an object that nothing is known of is where it is used as an integer: `n + 1` of a parameter `n`."""
 
     @property
     def is_array(self) -> bool:
@@ -368,13 +370,13 @@ def as_number(fact: ShapeFact) -> Dim | None:
     if fact.number is not None:
         return fact.number
     if fact.symbol:
-        return variable(fact.symbol, "number", fact.born)
+        return fact.integer if fact.integer is not None else variable(fact.symbol, "number", fact.born)
     return None if fact.dims is None and (fact.items is not None or fact.layer is not None) else UNKNOWN
 
 
 def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
     """Return every variable a fact speaks of, symbols included."""
-    for dim in (*(fact.dims or ()), *fact.stack, *(one for one in (fact.number, fact.length) if one is not None)):
+    for dim in (*(fact.dims or ()), *fact.stack, *(one for one in (fact.number, fact.length, fact.integer) if one)):
         yield from dim.atoms()
     for item in (*(fact.items or ()), *(fact.parts or ()), *((fact.each,) if fact.each is not None else ())):
         yield from atoms_of(item)

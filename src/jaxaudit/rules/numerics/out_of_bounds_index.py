@@ -31,8 +31,9 @@ class OutOfBoundsIndex(Rule):
     they reach: `arange(n) + 1` and `randint(key, (), 1, n + 1)` go one too far, `argmax`, `clip` and `%` stay
     inside. Positions along one axis of an array, or numbers below a named size, have to select along that axis, and
     the last of the slices that start at an index has to end within the array. A `switch` has to have a branch for
-    each index, a segment sum a segment, a position that a loop moves on a place in every turn. Those whose missing
-    entries are -1 (the code itself asks `index >= 0`) must not be mixed into a result without a mask.
+    each index, a segment sum a segment, a position that a loop moves on a place in every turn. Numbers that stand for
+    nothing (`where(valid, i, -1)`, `full(shape, PAD)` before it is filled) need an element of their own or a mask:
+    beyond the end the last one is read, and -1 is the last one.
 
     ## Why is this bad?
     JAX raises nothing for it. Reading gives the last element instead, and an update is silently dropped.
@@ -101,6 +102,20 @@ class OutOfBoundsIndex(Rule):
         places = jnp.arange(20)
         return jnp.zeros(8)[places[:4]]
 
+    ## looked up among edges, and what stands for nothing
+    def corrected(x, y, edges):
+        place = jnp.clip(jnp.digitize(x, edges) - 1, 0, edges.shape[0] - 2)
+        counts = jnp.zeros(edges.shape[0] + 1).at[jnp.digitize(x, edges)].add(1.0)
+        return jnp.zeros(edges.shape[0] - 1).at[place].add(y), counts
+
+    def compact(mask, x):
+        place = jnp.where(mask, jnp.cumsum(mask) - 1, x.shape[0])
+        return jnp.zeros_like(x).at[place].set(x, mode="drop")
+
+    def nearest(distances, radius, values):
+        found = jnp.where(distances.min(axis=1) < radius, jnp.argmin(distances, axis=1), -1)
+        return jnp.where((found >= 0)[:, None], values[found], 0.0).sum(axis=0)
+
     ## each index selects along the axis that it counts
     MEMBERS, ROWS = 5, 5
 
@@ -130,6 +145,38 @@ class OutOfBoundsIndex(Rule):
     def f(x):
         rows, columns = x.shape
         return x.at[rows].set(0.0)  #!
+
+    ## looked up among edges
+    def table(x, y, n):
+        edges = jnp.linspace(0.0, 1.0, n + 1)
+        place = jnp.digitize(x, edges)  #!
+        return jnp.zeros((n,)).at[place].add(y)
+
+    def average(x, y, edges):
+        place = jnp.searchsorted(edges, x, side="right")
+        return jax.ops.segment_sum(y, place, num_segments=edges.shape[0] - 1)  #!
+
+    ## rounded places, and frames up to the number of frames
+    def levels(x):
+        place = jnp.floor(jnp.clip(x, -1.0, 1.0) * 8 + 8).astype(jnp.int32)
+        counts = jnp.zeros(16).at[place].add(1.0)  #!
+        return counts, jnp.ones(16)[place]  #?
+
+    def frames(video, k):
+        return video[jnp.linspace(0, video.shape[0], k).astype(jnp.int32)]  #!
+
+    ## what stands for nothing has no row, or that of another
+    VOCABULARY = 50
+
+    def embedded(table, tokens):
+        start = jnp.full((tokens.shape[0], 1), VOCABULARY)
+        return table[jnp.concatenate([start, tokens[:, :-1]], axis=1)]  #!
+
+    embedded(jnp.zeros((VOCABULARY, 8)), jnp.zeros((4, 7), jnp.int32))
+
+    def keep(scores, values):
+        found = jnp.where(scores.max(axis=1) > 0.5, jnp.argmax(scores, axis=1), -1)
+        return jnp.zeros(scores.shape[1]).at[found].add(values)  #!
 
     ## its own size
     def last(x):

@@ -117,7 +117,8 @@ def _symbolic(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact:
     if a is None or b is None:
         return NOTHING
     born = max(x.born, y.born, *_births(a), *_births(b))
-    return ShapeFact(symbol=f"({a} {function} {b})", born=born, outline=common_outline((x, y)))
+    symbol = f"({a} {function} {b})"
+    return ShapeFact(symbol=symbol, born=born, outline=common_outline((x, y)), integer=_ARITHMETIC[function](a, b))
 
 
 def _births(dim: Dim) -> list[int]:

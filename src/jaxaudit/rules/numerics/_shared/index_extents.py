@@ -9,13 +9,14 @@ from jaxaudit.analyses.extents import Extent, clipped, extents, met, size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.induction import same_number
 from jaxaudit.analyses.labels import contradiction, in_lines, related
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact, as_number, shown
 from jaxaudit.analyses.shapes.literals import shape_of as as_shape
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.functions import COMPARISONS, LOOKUPS
 from jaxaudit.ir.ops import BRANCHES, KEEPING
 from jaxaudit.ir.record import record
 from jaxaudit.ir.types import Exit
@@ -60,7 +61,7 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
         elif extent.part:
             yield unknown(op.span, f"only some of the numbers up to {shown(extent.last)} are used as indices")
         else:
-            yield _too_far(op, index, extent, size)
+            yield _too_far(op, index, extent, size, facts.flow)
 
 
 def judge_starts(op: Op, facts: Facts) -> Iterator[Obligation]:
@@ -256,9 +257,12 @@ def _is_selected(axis: int, fact: ShapeFact, indices: list[tuple[Value, int]], f
 
 
 def _is_left_out(op: Op, extent: Extent, facts: Facts) -> bool:
-    """Whether what is read beyond the end may be left out afterwards; of what is drawn, only who knows it can do so."""
+    """Whether what is read beyond the end may be left out afterwards.
+
+    Of what is drawn or looked up, only who knows it can do so: any of it may be the last.
+    """
     flow = facts.flow
-    if extent.source.name == "key.draw":
+    if extent.source.name == "key.draw" or extent.source.function in LOOKUPS:
         made = walk(extent.source.results, lambda one: ahead(flow, one, through_ops("array.map", *KEEPING)))
         if not any(reader.function in COMPARISONS for one in made for reader in flow.readers.get(one, ())):
             return False
@@ -350,14 +354,20 @@ def _clamped(op: Op, start: Argument, extent: Extent, length: Dim, size: Dim) ->
     )
 
 
-def _too_far(op: Op, index: Value, extent: Extent, size: Dim) -> Obligation:
+def _too_far(op: Op, index: Value, extent: Extent, size: Dim, flow: Flow) -> Obligation:
     reads = op.name != "array.scatter"
+    # Places among edges count from 1: who looks them up has to take one away, whoever uses them.
+    looked_up = extent.source.function in LOOKUPS and flow.maker(plain_index(index, flow)) is extent.source
+    span, name = (extent.source.span, "this") if looked_up else (op.span, named(index, "the index"))
+    step = Step(op.span, "it is used as an index here") if looked_up else Step(extent.source.span, "it is made here")
     return Obligation(
-        op.span,
+        span,
         severity=Severity.ERROR if extent.reached else Severity.WARNING,
-        message=f"{named(index, 'the index')} goes up to {shown(extent.end - ONE)} in an axis of size {shown(size)}",
+        message=f"{name} goes up to {shown(extent.end - ONE)} in an axis of size {shown(size)}",
         current="JAX raises nothing and gives the element at the end" if reads else "JAX silently drops these updates",
         expected=f"an index below {shown(size)}",
-        steps=(Step(extent.source.span, "it is made here"),),
-        suggestion="stop one earlier, or clip the index where the last element is meant",
+        steps=(step,),
+        suggestion="subtract 1: between the first two edges it is 1"
+        if looked_up
+        else "stop one earlier, or clip the index where the last element is meant",
     )
