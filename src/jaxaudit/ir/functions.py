@@ -137,6 +137,8 @@ ROUNDINGS = _ids("round floor ceil trunc fix sign heaviside")
 """Flat almost everywhere: their derivative is zero."""
 SAME_UNIT = SUMS_OF_TWO | BOUNDS | _ids("abs negative remainder fmod")
 """Elementwise functions whose result is measured in the unit of their operands."""
+ORDERLESS = EXTREMES_OF_TWO | _ids("add multiply logical_and logical_or bitwise_and bitwise_or")
+"""Functions of two that give the same whatever the order in which many are put together."""
 BITWISE = _ids("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift")
 REMAINDERS = _ids("remainder fmod")
 ROUNDED = _ids("round floor ceil trunc fix rint")

@@ -4,6 +4,104 @@ import pytest
 from rules.programs import marked, messages, said
 
 PROGRAMS = {
+    "places among edges of a class": """
+        @dataclass(frozen=True)
+        class Binning:
+            low: float
+            high: float
+            bins: int
+
+            @property
+            def edges(self):
+                return jnp.linspace(self.low, self.high, self.bins + 1)
+
+            def shifted(self, x):
+                return jnp.digitize(jnp.clip(x, self.low, self.high - 1e-4), self.edges)  #! out-of-bounds-index
+
+            def place(self, x):
+                return jnp.digitize(jnp.clip(x, self.low, self.high - 1e-4), self.edges) - 1
+
+        def factors(x, binning):
+            counts, _ = jnp.histogram(x, bins=binning.edges)
+            return 1.0 / (counts + 1.0)
+
+        def main(x, seen):
+            binning = Binning(1.0, 9.0, 16)
+            wrong = jnp.where(seen, factors(x, binning)[binning.shifted(x)], 0.0)
+            return wrong, jnp.where(seen, factors(x, binning)[binning.place(x)], 0.0)
+        """,
+    "padding past the table, and padding that is told apart": """
+        VOCABULARY = 50
+
+        def padded(documents, fill):
+            batch = np.full((len(documents), 6), fill, dtype=np.int32)
+            for row, document in enumerate(documents):
+                batch[row, : len(document)] = document
+            return jnp.asarray(batch)
+
+        def mixed(table, tokens):
+            return table[tokens].mean(axis=1)  #! out-of-bounds-index
+
+        def own(table, tokens):
+            return table[tokens].mean(axis=1)
+
+        def masked(table, tokens):
+            present = (tokens != VOCABULARY)[..., None]
+            return (table[tokens] * present).sum(axis=1)
+
+        def main(key, documents):
+            table, larger = jnp.ones((VOCABULARY, 8)), jnp.ones((VOCABULARY + 1, 8))
+            tokens = padded([[1, 2], [3]], VOCABULARY)
+            return mixed(table, tokens), own(larger, tokens), masked(table, padded([[1, 2], [3]], VOCABULARY))
+        """,
+    "labels that are to be ignored": """
+        def shifted(labels):
+            return jnp.concatenate([labels[:, 1:], jnp.full((labels.shape[0], 1), -100)], axis=1)
+
+        def loss(logits, labels):
+            chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), shifted(labels)[..., None], axis=-1)[..., 0]  #! out-of-bounds-index
+            return -chosen.mean()
+
+        def weighted(logits, labels):
+            labels = shifted(labels)
+            chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], axis=-1)[..., 0]
+            return -jnp.sum(jnp.where(labels == -100, 0.0, chosen))
+
+        def main(logits, labels):
+            logits, labels = jnp.ones((4, 8, 30)), jnp.ones((4, 8), int)
+            return loss(logits, labels), weighted(logits, labels)
+        """,
+    "the next element, written into a buffer": """
+        def differences(xs):
+            def body(i, out):
+                return out.at[i].set(xs[i + 1] - xs[i])  #! out-of-bounds-index
+            return jax.lax.fori_loop(0, xs.shape[0], body, jnp.zeros(xs.shape[0]))
+
+        def cut(xs):
+            def body(i, out):
+                return out.at[i].set(xs[i + 1] - xs[i])
+            return jax.lax.fori_loop(0, xs.shape[0], body, jnp.zeros(xs.shape[0]))[:-1]
+        """,
+    "bounds that are met, and rings": """
+        SIZE = 10
+
+        def cell(grid, position):
+            at = jnp.clip(position.astype(int), 0, SIZE)
+            inside = jnp.minimum(at, SIZE - 1)
+            return grid[at[0], inside[1]]  #? out-of-bounds-index
+
+        def looked_up(position):
+            return cell(jnp.ones((SIZE, SIZE)), position)
+
+        def ring(xs, length):
+            def write(carry, x):
+                buffer, at = carry
+                return (buffer.at[at].set(x), (at + 1) % length), None  #? out-of-bounds-index
+            return jax.lax.scan(write, (jnp.zeros(32), 0), xs)[0]
+
+        def main(xs):
+            return ring(xs, 33)
+        """,
     "a shape that decides which way is taken": """
         def placed(offset):
             if offset.shape == (2,):

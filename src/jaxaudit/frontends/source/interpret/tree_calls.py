@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
-from jaxaudit.ir import Op
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import CONTAINERS, Border, Tree
 from jaxaudit.spans import Span
 
@@ -96,13 +96,20 @@ def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span:
     with it.builder.nested("function", "", span) as region:
         rows = [row for row in zip(*columns, strict=True) if row[0].array]
         made = [_called(it, function, Arguments(row), span) for row in rows]
-    if not all(map(_calculates, region.ops)):
+    # A function that takes every leaf apart may be meant for what holds them: rules are to see the mapping.
+    if not all(map(_calculates, region.ops)) or _takes_apart(region.ops, [row[0].value for row in rows]):
         it.heap.undo()
         return None
     it.heap.keep()
     it.builder.region.ops += region.ops
     results, rest = iter(made), iter(_of_others(it, function, columns, span))
     return rebuild(trees[0], lambda leaf: next(results if leaf.array else rest), it, data=True)
+
+
+def _takes_apart(ops: Sequence[Op], first: Sequence[Value]) -> bool:
+    """Whether items of the leaves, at constant places, are all that ops read of them."""
+    uses = [op for op in ops if not set(first).isdisjoint(op.operands)]
+    return bool(uses) and all(op.name == "py.item" and isinstance(op.arguments.get("index"), int) for op in uses)
 
 
 def _of_others(

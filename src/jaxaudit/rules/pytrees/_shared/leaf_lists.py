@@ -23,7 +23,7 @@ def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
     for element in () if items is None else _elements(flow, items):
         lists = element.arguments.get("iterable")
         source = _comprehension(flow, lists) if isinstance(lists, Value) else None
-        if source is not None and _taken_apart(flow, source.regions[0].results[0]) is not None:
+        if source is not None and taken_apart(flow, source.regions[0].results[0]) is not None:
             return source.span
     return None
 
@@ -48,12 +48,12 @@ def listed_from(flow: Flow, leaves: Value) -> list[Op]:
     """Return the calls that took trees apart whose leaves a list holds in their order, as they are or one by one."""
     items = _comprehension(flow, leaves)
     if items is None:
-        return [made] if (made := _taken_apart(flow, leaves)) is not None else []
+        return [made] if (made := taken_apart(flow, leaves)) is not None else []
     inside = items.regions[0].ops
     if any(op.name == "py.test" for op in inside):
         return []
     lists = [op.arguments.get("iterable") for op in inside if op.name == "py.element"]
-    found = [_taken_apart(flow, one) for one in lists if isinstance(one, Value)]
+    found = [taken_apart(flow, one) for one in lists if isinstance(one, Value)]
     return [made for made in found if made is not None]
 
 
@@ -65,12 +65,12 @@ def reordered(flow: Flow, leaves: Value) -> Op | None:
     for one in lists:
         made = flow.maker(one) if isinstance(one, Value) else None
         if made is not None and made.qualified in ("builtins.sorted", "builtins.reversed"):
-            if any(_taken_apart(flow, value) is not None for value in made.operands):
+            if any(taken_apart(flow, value) is not None for value in made.operands):
                 return made
     return None
 
 
-def _taken_apart(flow: Flow, leaves: Value) -> Op | None:
+def taken_apart(flow: Flow, leaves: Value) -> Op | None:
     """Return the `flatten` or `leaves` that gave a list."""
     made = flow.maker(leaves)
     if (part := Part.of(made, leaves)) is not None:
@@ -95,7 +95,7 @@ def order_of(flow: Flow, given: tuple[tuple[object, ...], Value | None, Span], c
     found = None if value is None else origin(flow, value, context).value
     if found is None:
         return None
-    listed = [structure_read(flow, found) or _taken_apart(flow, found), *listed_from(flow, found)]
+    listed = [structure_read(flow, found) or taken_apart(flow, found), *listed_from(flow, found)]
     op = next((one for one in listed if one is not None), None)
     tree = op.border.trees[0] if op is not None and op.border is not None and op.border.trees else None
     if op is None or tree is None or not tree.keys or any(child.kind in CONTAINERS for child in tree.children):

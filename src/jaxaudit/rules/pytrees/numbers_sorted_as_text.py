@@ -1,0 +1,176 @@
+"""The rule `numbers-sorted-as-text`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import ahead, depends, through_ops, walk
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import ORDERLESS
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.rules.base import Obligation, Rule, Step, proved
+from jaxaudit.rules.pytrees._shared.leaf_lists import taken_apart
+
+_SORTED = "builtins.sorted"
+_VIEWS = (".items", ".keys")
+_TAKEN = through_ops("py.unpack", "py.item")
+
+
+class NumbersSortedAsText(Rule):
+    """Layers that are numbered in their names run in the order of the names as text.
+
+    ## What it does
+    Looks at dicts whose keys are made of a counter (`f"layer_{i}"`) that goes beyond 9, and at loops over them in the
+    order of sorted keys: `sorted(params)`, and `jax.tree.leaves`, which sorts the keys of every dict.
+
+    ## Why is this bad?
+    As text, `layer_10` comes before `layer_2`. The layers run in another order than they were made, and nothing raises.
+
+    ## Example
+        for name in sorted(params):
+            x = jnp.tanh(x @ params[name])
+
+    ## Use instead
+        for i in range(len(params)):
+            x = jnp.tanh(x @ params[f"layer_{i}"])
+
+    ## When it cannot tell
+    When how many there are is not known. Loops whose turns may come in any order, such as sums, are left alone.
+    """
+
+    summary = "Names with numbers are sorted as text, so that 10 comes before 2."
+
+    valid = """
+    ## few, with zeros in front, counted, or summed
+    def start(key, n):
+        return {f"layer_{i}": jax.random.normal(jax.random.fold_in(key, i), (8, 8)) for i in range(n)}
+
+    def padded(key):
+        return {f"layer_{i:02d}": jax.random.normal(jax.random.fold_in(key, i), (8, 8)) for i in range(12)}
+
+    def run(params, x):
+        for name in sorted(params):
+            x = jnp.tanh(x @ params[name])
+        return x
+
+    def counted(params, x):
+        for i in range(12):
+            x = jnp.tanh(x @ params[f"layer_{i}"])
+        total = 0.0
+        for name in sorted(params):
+            total = total + jnp.sum(params[name] ** 2)
+        return x, total
+
+    def main(key, x):
+        return run(start(key, 10), x), run(padded(key), x), counted(start(key, 12), x)
+    """
+    invalid = """
+    ## by name
+    def start(key, n):
+        return {f"layer_{i}": jax.random.normal(jax.random.fold_in(key, i), (8, 8)) for i in range(n)}
+
+    def run(params, x):
+        for name in sorted(params):  #!
+            x = jnp.tanh(x @ params[name])
+        return x
+
+    def main(key, x):
+        return run(start(key, 12), x)
+
+    ## by leaf
+    def start(key, n):
+        params = {}
+        for i in range(n):
+            params["layer" + str(i)] = jax.random.normal(jax.random.fold_in(key, i), (8, 8))
+        return params
+
+    def main(key, x):
+        for w in jax.tree.leaves(start(key, 11)):  #!
+            x = jnp.tanh(x @ w)
+        return x
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every loop over the sorted keys of a dict that is numbered in its keys."""
+        for loop in program.named("py.loop"):
+            for element in loop.regions[-1].ops if loop.regions else ():
+                given = element.arguments.get("iterable") if element.name == "py.element" else None
+                order = _sorting(given, facts.flow) if isinstance(given, Value) else None
+                made = _numbered(order, facts.flow) if order is not None else None
+                if order is None or made is None:
+                    continue
+                if _runs_in_order(loop, element, facts.flow):
+                    yield _violated(order, made, loop)
+                else:
+                    yield proved(loop.span, "its turns may come in any order")
+
+
+def _sorting(value: Value, flow: Flow) -> Op | None:
+    """Return what sorts the keys of a dict."""
+    found = origin(flow, value, {})
+    if found.op is not None and found.op.qualified == _SORTED:
+        return found.op if len(found.op.operands) == 1 and not found.op.has("key", "reverse") else None
+    return taken_apart(flow, found.value)
+
+
+def _numbered(order: Op, flow: Flow) -> Op | None:
+    """Return what makes the keys of numbers that have one digit or two; None where that is not so."""
+    given = order.operands[0] if order.operands else None
+    found = None if given is None else origin(flow, given, {})
+    if found is not None and found.op is not None and found.op.qualified in _VIEWS:
+        found = origin(flow, found.op.operands[0], {})
+    loop = None if found is None or found.op is None else _filling(found.op, flow)
+    if loop is None:
+        return None
+    inside = loop.regions[-1].ops
+    formats = [op for op in inside if op.name == "py.format"]
+    counters = {made for op in inside if op.name == "py.element" and _counts_on(op) for made in op.results}
+    plain = len(formats) == 1 and not formats[0].spec and not counters.isdisjoint(formats[0].operands)
+    return loop if plain else None
+
+
+def _filling(op: Op, flow: Flow) -> Op | None:
+    """Return the loop that puts the entries into a dict."""
+    if op.name == "py.container" and op.kind == "dict":
+        keys = op.arguments.get("keys")
+        made = flow.maker(keys) if isinstance(keys, Value) else None
+        return made if made is not None and made.name == "py.loop" else None
+    stores = [one for one in op.regions[-1].ops if one.name == "py.set_item"] if op.name == "py.loop" else []
+    return op if len(stores) == 1 and isinstance(stores[0].arguments.get("index"), Value) else None
+
+
+def _counts_on(op: Op) -> bool:
+    """Whether something counts from one digit to two."""
+    bounds = op.arguments.get("iterable")
+    if not isinstance(bounds, Mapping):
+        return False
+    start, stop = bounds.get("start"), bounds.get("stop")
+    return isinstance(start, int) and isinstance(stop, int) and start < 10 and stop > 10
+
+
+def _runs_in_order(loop: Op, element: Op, flow: Flow) -> bool:
+    """Whether what a loop carries depends on the order of its turns, and on what they are given."""
+    items = set(walk(element.results, lambda one: ahead(flow, one, _TAKEN)))
+    for one in Loop(loop).carried:
+        body = loop.regions[-1]
+        made = flow.maker(body.results[one.position]) if one.position < len(body.results) else None
+        if made is None or made.name in ("py.append", "py.set_item"):
+            continue
+        uses_both = depends(flow, made.results[0], [one.param]) and depends(flow, made.results[0], tuple(items))
+        if uses_both and not (made.function in ORDERLESS and one.param in made.operands):
+            return True
+    return False
+
+
+def _violated(order: Op, made: Op, loop: Op) -> Obligation:
+    return Obligation(
+        order.span,
+        message="names with numbers are sorted as text: 10 comes before 2",
+        current="the turns of this loop build on each other, and come in another order than they are numbered",
+        expected="the turns come in the order of the numbers",
+        steps=(Step(made.span, "the names are made of a counter here"), Step(loop.span, "here they run one by one")),
+        suggestion='count: `for i in range(n)`, or fill the numbers with zeros (`f"{i:02d}"`)',
+    )
