@@ -116,8 +116,13 @@ def _judge_parts(op: Op, facts: Facts) -> Iterator[Obligation]:
     # A tuple at the top is what is mapped over; those further in may be meant as one.
     if not uses or not holders or holders == [tree]:
         return
-    taken = {use.arguments.get("index") if use.name == "py.item" else None for use in uses}
-    if all(one.kind == "tuple" and taken == set(range(len(one.children))) and len(taken) > 1 for one in holders):
+    places = [use.arguments.get("index") if use.name == "py.item" else None for use in uses]
+    taken = {place for place in places if isinstance(place, int)}
+    if (
+        len(taken) > 1
+        and all(isinstance(place, int) for place in places)
+        and all(one.kind == "tuple" and taken == set(range(len(one.children))) for one in holders)
+    ):
         sizes = [facts.get(Shapes).of(value).dims for one in holders for value in one.values()]
         rows = [dims[0].constant if dims else None for dims in sizes]
         if any(size not in (None, len(taken)) for size in rows) or () in sizes:
