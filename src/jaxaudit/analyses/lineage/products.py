@@ -30,12 +30,14 @@ class Product:
     coefficient: float
     factors: tuple[Value, ...]
     masks: tuple[Value, ...] = ()
-    """The conditions under which it counts."""
+    """The conditions that decide whether it counts."""
+    unless: tuple[Value, ...] = ()
+    """Those of them under which it does not."""
 
     def times(self, other: Product) -> Product:
         """Multiply two products."""
         factors, masks = (*self.factors, *other.factors), (*self.masks, *other.masks)
-        return Product(self.coefficient * other.coefficient, factors, masks)
+        return Product(self.coefficient * other.coefficient, factors, masks, (*self.unless, *other.unless))
 
 
 Products = tuple[Product, ...]
@@ -124,9 +126,10 @@ class Sums:
         condition = op.argument("condition", "pred")
         if not isinstance(condition, Value):
             return None
-        mask = Product(1.0, (), (self.source(condition),))
-        arms = (op.argument("x", "on_true"), op.argument("y", "on_false"))
-        return tuple(part.times(mask) for arm in arms for part in products(arm))
+        mask = (self.source(condition),)
+        yes, no = Product(1.0, (), mask), Product(1.0, (), mask, mask)
+        arms = ((op.argument("x", "on_true"), yes), (op.argument("y", "on_false"), no))
+        return tuple(part.times(where) for arm, where in arms for part in products(arm))
 
 
 def _written(op: Op | None) -> float | None:

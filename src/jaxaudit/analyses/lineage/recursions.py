@@ -267,7 +267,7 @@ def _unpacked(sums: Sums, elements: Mapping[Value, Seen], parts: list[Product]) 
         seen = elements.get(part.factors[0]) if len(part.factors) == 1 else None
         inner = sums.products(seen.array) if seen is not None else ()
         if len(inner) > 1:
-            scale = Product(part.coefficient, (), part.masks)
+            scale = replace(part, factors=())
             yield from (one.times(scale) for one in inner)
         else:
             yield part

@@ -1,78 +1,150 @@
-"""Flags that are recorded with a step, and stop at it what is added up from the end of time."""
+"""Flags that stop what is added up over the steps to come: each has to be that of the step that it stops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin
-from jaxaudit.analyses.lineage.products import Product, Sums
+from jaxaudit.analyses.lineage.moments import Moment
+from jaxaudit.analyses.lineage.returns import Flag, Return, returns
+from jaxaudit.analyses.queries import readers
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.interfaces import Loop, complement
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import REMARKS
 from jaxaudit.rules.base import Obligation, Step, named, proved
 
 
 def recorded_flags(program: Program, facts: Facts) -> Iterator[Obligation]:
-    """List every flag of a step by which a scan from the last step to the first stops what it adds up."""
-    for op in program.named("scan"):
-        for context in contexts(facts.flow, op) if op.reverse is True else ():
-            yield from _judged(op, context, facts.flow)
+    """List every flag of a step that stops what is added up from the last step to the first."""
+    for one in returns(program, facts.flow):
+        stops = [flag for part in (one.kept, *one.added) for flag in one.flags(part) if flag.ends]
+        rewards = {(reward.shift, reward.loop, reward.counted): reward for reward in one.rewards if reward.loop}
+        if len(rewards) == 1:
+            yield from _against(one, stops, *rewards.values(), facts.flow)
+        yield from _against_each_other(one, facts.flow)
 
 
-def _judged(op: Op, context: Context, flow: Flow) -> Iterator[Obligation]:
-    sums, elements, results = Sums(flow, context), dict(Loop(op).elements), op.regions[0].results
-    for param, _, at in Loop(op).carried:
-        parts = sums.products(results[at]) if at < len(results) else ()
-        kept = [one for one in parts if param in one.factors]
-        added = [one for one in parts if one not in kept]
-        flags = {flag for one in kept for flag in _flags(one, sums) if flag in elements}
-        for flag in flags if added else ():
-            made = origin(flow, elements[flag], context, in_turn=True)
-            rewards = _recorded(added, sums, elements, context)
-            yield from _of_step(op, flag, made, rewards, flow)
+def _against(one: Return, stops: list[Flag], reward: Moment, flow: Flow) -> Iterator[Obligation]:
+    """Judge whether flags were made by the step that made what is added."""
+    told = set[object]()
+    for flag in stops:
+        late = flag.moment.shift - reward.shift
+        place = (flag.moment.series, _line(flag, one, flow), late)
+        if not flag.moment.is_beside(reward) or place in told:
+            continue
+        told.add(place)
+        if late == 0:
+            yield proved(one.op.span, f"{_name(flag)} is made by the step that it is recorded with")
+        elif late == -1 and (end := _recorded_alone(flag, one, flow)) is not None:
+            yield _recorded(one.op, end, flag)
+        else:
+            yield _misaligned(one, flag, late, flow)
 
 
-def _flags(part: Product, sums: Sums) -> Iterator[Value]:
-    """Return what decides whether a part counts: `done` of `1 - done`, `~done` and `where(done, 0, x)`."""
-    yield from part.masks
-    turned = (complement(sums.flow.maker(one)) for one in (*part.factors, *part.masks))
-    yield from (sums.source(flag) for flag in turned if flag is not None)
+def _name(flag: Flag) -> str:
+    return named(flag.moment.value, "the flag")
 
 
-def _recorded(parts: Sequence[Product], sums: Sums, elements: dict[Value, Value], context: Context) -> list[Origin]:
-    """Return where what is added comes from, one for each array of steps."""
-    added = {value for one in parts for value in one.factors if value in elements}
-    return [origin(sums.flow, elements[value], context, in_turn=True) for value in added]
+def _line(flag: Flag, one: Return, flow: Flow) -> int:
+    return _place(flag, one, flow).span.line
 
 
-def _of_step(scan: Op, flag: Value, made: Origin, rewards: Sequence[Origin], flow: Flow) -> Iterator[Obligation]:
-    """Judge whether a flag was made by the step that it is recorded with, as what is added is."""
-    loop = flow.loop_of(made.value)
-    if loop is None:
-        if made.op is not None and made.stacked:
-            yield proved(scan.span, f"{named(flag, 'the flag')} is made by the step that it is recorded with")
-        return
-    newer = next((one for param, one in loop.successors if param is made.value), made.value)
-    steps = [
-        one for one in rewards if one.op is not None and flow.places.within(flow.places.region_of[one.op], loop.body)
-    ]
-    behind = [one for one in rewards if one.op is None]
-    end = next((op for op in loop.body.ops if op.name == "py.return"), loop.op)
-    if newer is not made.value and steps and not behind:
-        yield _finding(scan, end, made.value, newer)
+def _place(flag: Flag, one: Return, flow: Flow) -> Op:
+    """Return where a flag is taken into the sum: where its opposite is written down, if it is."""
+    made = flow.maker(flag.written)
+    loop = Loop(one.op)
+    inside = made is not None and flow.places.within(flow.places.region_of[made], loop.body)
+    return made if made is not None and inside and made.name == "array.map" else one.update
 
 
-def _finding(scan: Op, end: Op, flag: Value, newer: Value) -> Obligation:
-    name = named(flag, "the flag")
+def _recorded_alone(flag: Flag, one: Return, flow: Flow) -> Op | None:
+    """Return what records a flag of the step before, where nothing but this sum has a use for that."""
+    assert flag.moment.loop is not None
+    loop = Loop(flag.moment.loop)
+    at = next((carried for carried, end in zip(loop.carried, loop.body.results, strict=False) if end is flag.moment.value), None)
+    if at is None:
+        return None
+    arrays = [array for given, array in loop.stacked if given is at.param]
+    appended = [op for op in flow.readers.get(at.param, ()) if op.name == "py.append"]
+    after = loop.op.results[at.position : at.position + 1]
+    if any(_is_used(array, one, flow) for array in (*arrays, *after)):
+        return None
+    ends = [*appended, *(op for op in loop.body.ops if op.name == "py.return"), loop.op]
+    return ends[0]
+
+
+def _is_used(array: Value, one: Return, flow: Flow) -> bool:
+    """Whether anything but the loop that adds up reads an array, and does not merely hand it on."""
+    body = Loop(one.op).body
+    for op in readers(flow, array):
+        entered = op is one.op or op.regions or op.name in REMARKS or op.name in ("py.return", "array.convert")
+        if not entered and not flow.places.within(flow.places.region_of[op], body) and op.name != "py.container":
+            return True
+    return False
+
+
+def _recorded(scan: Op, end: Op, flag: Flag) -> Obligation:
+    name = _name(flag)
     return Obligation(
         end.span,
         message=f"{name} of the step before is recorded with this step, and stops what comes after this one",
         current=f"the turn makes a newer {name}, and records the one it was given beside what this step gave",
         expected="the flag that is recorded with a step is the one that this step made",
         steps=(
-            Step(newer.span, "the flag of this step is made here"),
+            Step(flag.moment.value.span, "the flag of this step is made here"),
             Step(scan.span, f"this adds up from the last step to the first, and {name} stops it"),
         ),
         suggestion=f"record the newer {name}",
+    )
+
+
+def _misaligned(one: Return, flag: Flag, late: int, flow: Flow) -> Obligation:
+    name, which = _name(flag), _steps(late)
+    assert flag.moment.loop is not None
+    return Obligation(
+        _place(flag, one, flow).span,
+        message=f"{name} of {which} stops what is added up here, and not that of the step itself",
+        current=f"what a step adds is cut off from the steps after it by {name} of {which}",
+        expected=f"{name} that the step made cuts them off: it tells whether the episode ended with this step",
+        steps=(
+            Step(flag.moment.value.span, f"{name} is made here, by each step"),
+            Step(flag.moment.loop.span, "the steps are recorded here"),
+            Step(one.update.span, "what was added up so far is added here"),
+        ),
+        suggestion="take the flag that belongs to the end of the step" + _hint(late),
+    )
+
+
+def _steps(late: int) -> str:
+    return "the step before" if late == -1 else "the step after" if late == 1 else f"{abs(late)} steps away"
+
+
+def _hint(late: int) -> str:
+    return ": that of the next entry, which a carry can hand on" if late == -1 else ""
+
+
+def _against_each_other(one: Return, flow: Flow) -> Iterator[Obligation]:
+    """Judge whether the next value and what was added up so far are stopped by flags of one step."""
+    kept = [flag for flag in one.flags(one.kept) if flag.ends]
+    later = [flag for part in one.added for flag in one.flags(part) if flag.ends]
+    for flag in kept:
+        same = [other for other in later if other.moment.series == flag.moment.series]
+        if same and all(other.moment.shift != flag.moment.shift for other in same):
+            if same[0].moment.counted == flag.moment.counted:
+                yield _apart(one, flag, same[0], flow)
+
+
+def _apart(one: Return, flag: Flag, other: Flag, flow: Flow) -> Obligation:
+    name = _name(flag)
+    return Obligation(
+        one.update.span,
+        message=f"what is added up is stopped by {name} of one step, and the next value by that of another",
+        current=f"the two are {abs(flag.moment.shift - other.moment.shift)} step apart",
+        expected=f"{name} of one step stops both",
+        steps=(
+            Step(_place(other, one, flow).span, "the next value is stopped here"),
+            Step(_place(flag, one, flow).span, "what was added up so far is stopped here"),
+        ),
+        suggestion="multiply both by one mask",
     )

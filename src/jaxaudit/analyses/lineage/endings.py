@@ -1,0 +1,206 @@
+"""What a flag says of a state that goes on from step to step: that it ends where the flag is set, or where it is not.
+
+A state is cleared by `x * (1 - done)`, `where(done, 0, x)`, a choice of a fresh one, or by what stops a sum over the
+steps to come. Each such place reads the flag one way or the other, whatever it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.lineage.moments import moment
+from jaxaudit.analyses.lineage.products import Product, Sums
+from jaxaudit.analyses.lineage.returns import Flag, flags, returns
+from jaxaudit.analyses.queries import depends, operands_of, through_ops, walk
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.functions import TRUTHS
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.record import record
+
+_READ = ("py.attr", "py.item", "py.unpack")
+
+
+@record
+class Reading:
+    """One place that lets a state go on or end by a flag."""
+
+    op: Op
+    flag: Flag
+    what: str
+    """What is done there: a state that the flag is about is `reset`, another one `cleared` or `taken over` from a third,
+    a sum over the steps to come is `stopped`."""
+    state: Value
+    """What goes on or ends."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether the state ends where the flag is set."""
+        return self.flag.ends
+
+
+@record
+class Renewal:
+    """A part of a state, and what a step makes of it for the next one."""
+
+    old: Value
+    new: Value
+    state: tuple[Value, ...]
+    """All parts of the state."""
+
+
+@remembered
+def readings(facts: Facts) -> Sequence[Reading]:
+    """Return every place of a program that lets something go on or end by a flag."""
+    return [*_of_renewals(facts), *_of_resets(facts), *_of_sums(facts)]
+
+
+def _of_sums(facts: Facts) -> Iterator[Reading]:
+    for one in returns(facts.program, facts.flow):
+        yield from (Reading(one.update, flag, "stopped", one.carry) for flag in one.flags(one.kept))
+
+
+def _of_renewals(facts: Facts) -> Iterator[Reading]:
+    for one in renewals(facts):
+        yield from _cleared(one, facts)
+
+
+@remembered
+def renewals(facts: Facts) -> Sequence[Renewal]:
+    """Return the parts of the state of every loop and of every function that takes and gives one."""
+    flow = facts.flow
+    found: list[Renewal] = []
+    for op in facts.program.named(*LOOPS):
+        moved = [(old, new) for old, new in Loop(op).successors if old is not new]
+        found += [Renewal(old, new, tuple(one for one, _ in moved)) for old, new in moved]
+    for op in facts.program.named("py.return"):
+        holder = flow.holder(op)
+        if holder is None or holder.name not in LOOPS:
+            found += _given_back(op, flow)
+    return found
+
+
+def _given_back(op: Op, flow: Flow) -> Iterator[Renewal]:
+    """Find what a function makes of the parts of a record that it is given, where it gives one value for each."""
+    region = flow.places.function_of(op)
+    parts = {one: key for one in _parts_read(region, flow) if (key := _key(one, flow)) is not None}
+    sums, made_of = Sums(flow, {}), dict[Value, set[object]]()
+    for value in dict.fromkeys(op.operands):
+        made = flow.maker(value)
+        if parts and made is not None and made.name in ("array.map", "array.select"):
+            factors = {factor for part in sums.products(value) for factor in part.factors}
+            made_of[value] = {parts[factor] for factor in factors if factor in parts}
+    for part, key in parts.items():
+        alone = [value for value, keys in made_of.items() if keys == {key}]
+        others = [value for value, keys in made_of.items() if key in keys]
+        for value in alone if len(alone) == 1 else others if len(others) == 1 else ():
+            yield Renewal(part, value, tuple(parts))
+
+
+def _parts_read(region: Region, flow: Flow) -> Iterator[Value]:
+    reads = (op for param in region.params for op in flow.readers.get(param, ()) if op.name in _READ)
+    return (value for op in reads for value in op.results)
+
+
+def _key(value: Value, flow: Flow) -> object:
+    op = flow.maker(value)
+    assert op is not None
+    index = op.arguments.get("index")
+    if op.name == "py.unpack":
+        return (op.operands[0], flow.position(op.results, value))
+    name = op.label if op.name == "py.attr" else index if isinstance(index, str) else None
+    return None if name is None else (op.operands[0], name)
+
+
+def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
+    """Tell by which flags a part of a state goes on, where it starts anew otherwise."""
+    flow, new = facts.flow, moment(facts.flow, one.new)
+    made = flow.maker(new.value)
+    if made is None or made.name not in ("array.map", "array.select") or new.path or new.shift or new.loop:
+        return
+    parts = Sums(flow, {}).products(new.value)
+    goes_on = [part for part in parts if any(depends(flow, factor, (one.old,)) for factor in part.factors)]
+    kept = [flag for part in goes_on for flag in flags(flow, _without_state(part, one, flow), {})]
+    rest = [part for part in parts if part not in goes_on]
+    for flag in {flag.moment.series: flag for flag in kept if is_flag(flag, facts)}.values():
+        same = [other.ends for other in kept if other.moment.series == flag.moment.series]
+        fresh = not any(_is_of(part, one.state, flow) for part in rest if _counts_by(part, flag, flow))
+        if len(set(same)) == 1 and (fresh or _is_blend(rest, flag, flow)):
+            judged = fresh and depends(flow, flag.moment.value, (one.old,))
+            yield Reading(made, flag, "reset" if judged else "cleared" if fresh else "taken over", one.old)
+
+
+def _without_state(part: Product, one: Renewal, flow: Flow) -> Product:
+    """Leave out what is itself computed from the state, and no flag."""
+    return replace(part, factors=tuple(factor for factor in part.factors if factor is not one.old))
+
+
+def _is_of(part: Product, state: Sequence[Value], flow: Flow) -> bool:
+    return any(depends(flow, factor, state) for factor in part.factors)
+
+
+def _counts_by(part: Product, flag: Flag, flow: Flow) -> bool:
+    return any(other.moment.series == flag.moment.series and other.ends != flag.ends for other in flags(flow, part, {}))
+
+
+def _is_blend(rest: Sequence[Product], flag: Flag, flow: Flow) -> bool:
+    """Whether all else counts where the state does not: one is taken over from the other."""
+    return bool(rest) and all(_counts_by(part, flag, flow) for part in rest)
+
+
+def is_flag(flag: Flag, facts: Facts) -> bool:
+    """Whether a value may be true or false in each step: no number that somebody set."""
+    value, flow = flag.moment.value, facts.flow
+    made = flow.maker(value)
+    if facts.get(Shapes).of(value).dtype == "bool" or (made is not None and made.function in TRUTHS):
+        return True
+    whole = None if made is None or made.name not in _READ else flow.maker(made.operands[0])
+    return whole is not None and whole.name in ("py.call_unknown", "py.call_library", "key.draw")
+
+
+def _of_resets(facts: Facts) -> Iterator[Reading]:
+    """Tell by which flags one of two whole states is taken, where the flag is about one of them."""
+    flow = facts.flow
+    for op in facts.program.named("array.select", "cond"):
+        condition = op.operands[0] if op.name == "cond" and op.operands else op.value("condition", "pred")
+        sides = _sides(op, flow)
+        if condition is None or not all(sides):
+            continue
+        about = [depends(flow, condition, side) for side in sides]
+        if sum(about) == 1 and not any(_follow(*pair, flow) for pair in (sides, sides[::-1])):
+            part = Product(1.0, (), (condition,), (condition,) if about[1] else ())
+            state = sides[about.index(True)][0]
+            yield from (Reading(op, flag, "reset", state) for flag in flags(flow, part, {}))
+
+
+def _sides(op: Op, flow: Flow) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Return what is chosen where a condition holds and where it does not: values that were made, no constants."""
+    if op.name == "cond":
+        arms = [tuple(region.results) for region in op.regions]
+        return (arms[0], arms[1]) if len(arms) == 2 else ((), ())
+    given = [op.value("x", "on_true"), op.value("y", "on_false")]
+    yes, no = (() if one is None else tuple(_leaves(one, flow)) for one in given)
+    return yes, no
+
+
+def _leaves(value: Value, flow: Flow) -> Iterator[Value]:
+    """Return a value; the leaves of the tree that it stands for, where a function is mapped over trees."""
+    entry = flow.entered(value)
+    if entry is None or entry.op.name != "tree.map":
+        yield value
+        return
+    at = flow.position(entry.region.params, value)
+    trees = entry.op.operands[at : at + 1]
+    for one in walk(trees, lambda one: operands_of(flow, one, through_ops("py.container"))):
+        made = flow.maker(one)
+        if made is None or made.name != "py.container":
+            yield one
+
+
+def _follow(first: Sequence[Value], second: Sequence[Value], flow: Flow) -> bool:
+    """Whether something is computed from the other side: a step that is taken or left out, and no fresh start."""
+    return any(depends(flow, value, second) for value in first)

@@ -1,0 +1,208 @@
+"""The time step that a value belongs to: which turn of the loop that made it, seen from where it is read.
+
+A loop that steps something makes, in turn `t`, what the next turn starts from. What a turn was given is therefore what
+the turn before made: recorded beside what this turn made, it is one step older. Slices (`x[1:]`), joins with one more
+entry, `roll`, an index `x[t + 1]` and the carry of a loop that runs back through the steps shift it again. Followed
+back through all of these, a value is so many steps ahead of, or behind, the turn it is read for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from jaxaudit.analyses.lineage.courses import Course, course
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.lineage.origins import Context
+from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.succession import own_loop
+from jaxaudit.ir import REST, Argument, Op, Value
+from jaxaudit.ir.interfaces import Branch, Call, Loop, Mapped, Turn
+from jaxaudit.ir.ops import BODIES, KEEPING, LOOPS, MAPPED
+from jaxaudit.ir.record import record
+from jaxaudit.ir.values import index_parts, is_whole
+
+
+@record
+class Moment:
+    """What a value is in the turn of the loop that made it, and how many steps later than that of its reader."""
+
+    value: Value
+    """What a turn makes; an array of steps where no loop is seen to make them."""
+    path: tuple[str | int, ...] = ()
+    """The names of attributes and entries that lead from it to the part that is meant."""
+    loop: Op | None = None
+    """What makes the steps, one in each turn; None where that is not seen."""
+    shift: int = 0
+    """How many steps later it was made than the step that it is read for."""
+    counted: tuple[object, ...] = ()
+    """What steps are counted from, where an index takes them: two can be compared if they are counted alike."""
+
+    @property
+    def series(self) -> tuple[object, ...]:
+        """What all steps of it have in common."""
+        return (self.loop, self.value, self.path)
+
+    def is_beside(self, other: Moment) -> bool:
+        """Whether the same loop made another value, so that their steps can be compared."""
+        return self.loop is not None and self.loop is other.loop and self.counted == other.counted
+
+
+@record
+class _Place:
+    """A value on its way back."""
+
+    moment: Moment
+    calls: Context
+
+    def at(self, value: Value, *, calls: Context | None = None, later: int = 0, **changed: object) -> _Place:
+        moment = replace(self.moment, value=value, shift=self.moment.shift + later, **changed)
+        return _Place(moment, self.calls if calls is None else calls)
+
+
+def moment(flow: Flow, value: Value, context: Context | None = None) -> Moment:
+    """Follow a value back to the turn that made it."""
+    place, seen = _Place(Moment(value), context or {}), set[tuple[Value, int]]()
+    while (place.moment.value, len(place.moment.path)) not in seen:
+        seen.add((place.moment.value, len(place.moment.path)))
+        made = flow.maker(place.moment.value)
+        before = _given(flow, place) if made is None else _made(flow, made, place)
+        if before is None:
+            break
+        place = before
+    return place.moment
+
+
+def _given(flow: Flow, place: _Place) -> _Place | None:
+    """Go from a parameter to what it stands for: outside, or in the turn before."""
+    param = place.moment.value
+    region = flow.places.owner.get(param)
+    op = None if region is None else flow.places.holder.get(id(region)) or place.calls.get(id(region))
+    if region is None or op is None:
+        return None
+    if op.name in LOOPS:
+        return _in_loop(flow, Loop(op), param, place)
+    if (op.name in BODIES and len(region.params) == len(op.operands)) or op.name == "vmap":
+        return place.at(op.operands[flow.position(region.params, param)])
+    return None
+
+
+def _in_loop(flow: Flow, loop: Loop, param: Value, place: _Place) -> _Place | None:
+    array = next((given for one, given in loop.elements if one is param), None)
+    if array is not None:
+        # What is turned before it is scanned is counted in the order in which it was made.
+        turn = Turn.of(Sums(flow, place.calls).maker(array))
+        return place.at(array if turn is None else turn.base)
+    following = next((end for one, end in loop.successors if one is param), param)
+    back = _runs_back(flow, loop, place.calls)
+    return None if following is param or back is None else place.at(following, later=1 if back else -1)
+
+
+def _runs_back(flow: Flow, loop: Loop, calls: Context) -> bool | None:
+    """Whether later turns see earlier steps; a loop that goes through nothing makes the steps itself."""
+    found = _course(flow, loop, calls)
+    return False if found is None or not found.elements else found.backwards
+
+
+def _course(flow: Flow, loop: Loop, calls: Context) -> Course | None:
+    known, key = flow.table(_course), (loop.op, tuple(calls.items()))
+    if key not in known:
+        known[key] = course(loop.op, Sums(flow, calls))
+    return known[key]
+
+
+def _made(flow: Flow, op: Op, place: _Place) -> _Place | None:
+    value = place.moment.value
+    if op.name in KEEPING or op.name in ("array.move", "py.item"):
+        return _moved(flow, op, place)
+    if op.name == "py.attr" and op.operands and op.label is not None:
+        return place.at(op.operands[0], path=(op.label, *place.moment.path))
+    if op.name == "array.join":
+        return _joined(flow, op, place)
+    if op.name in BODIES and op.regions:
+        inside = Call(op).inside(flow.position(op.results, value))
+        return None if inside is None else place.at(inside, calls={**place.calls, id(op.regions[0]): op})
+    if op.name == "scan":
+        return next((place.at(one, loop=op) for one, array in Loop(op).stacked if array is value), None)
+    if op.name in MAPPED and op.name != "tree.map":
+        return next((place.at(one) for one, array in Mapped(op).stacked if array is value), None)
+    return _chosen(flow, op, place) if op.name == "py.branch" else None
+
+
+def _chosen(flow: Flow, op: Op, place: _Place) -> _Place | None:
+    """Go from a choice between an element and what stands behind the last one to the element."""
+    at = flow.position(op.results, place.moment.value)
+    arms = [region.results[at] for region in Branch(op).arms if at < len(region.results)]
+    inside = [one for one in arms if (made := flow.maker(one)) is not None and flow.holder(made) is op]
+    return place.at(inside[0]) if len(inside) == 1 and len(arms) == 2 else None
+
+
+def _moved(flow: Flow, op: Op, place: _Place) -> _Place | None:
+    base = op.operands[0] if op.operands else None
+    if base is None:
+        return None
+    if op.name == "array.move":
+        given = op.arguments.get("shift")
+        rolled = op.function == "roll" and isinstance(given, int) and op.arguments.get("axis", 0) == 0
+        return place.at(base, later=-given) if rolled and isinstance(given, int) else None
+    return _taken(flow, op, base, place) if op.name == "py.item" else place.at(base)
+
+
+def _taken(flow: Flow, op: Op, base: Value, place: _Place) -> _Place | None:
+    """Go from a part of an array or a record to the whole."""
+    index = op.arguments.get("index")
+    if isinstance(index, str):
+        return place.at(base, path=(index, *place.moment.path))
+    places = [(at, one) for at, one in enumerate(index_parts(index)) if not (one is None or one == REST or is_whole(one))]
+    if not places:
+        return place.at(base)
+    if len(places) > 1 or places[0][0] > 0:
+        return None
+    part = places[0][1]
+    if isinstance(part, Mapping):
+        start = part.get("start") or 0
+        whole = isinstance(start, int) and start >= 0 and part.get("step") in (None, 1)
+        return place.at(base, later=start) if whole and isinstance(start, int) else None
+    return _indexed(flow, op, base, part, place)
+
+
+def _indexed(flow: Flow, op: Op, base: Value, part: Argument, place: _Place) -> _Place | None:
+    """Go from `x[t + 1]` to `x`, one step later than what it is read for; from `x[rows]` to what the rows are of."""
+    loop = own_loop(flow, op)
+    found = None if loop is None else _course(flow, loop, place.calls)
+    seen = None if found is None else found.elements.get(op.results[0])
+    if seen is not None and seen.counter is not None and seen.ahead == int(seen.ahead):
+        counted = (*place.moment.counted, seen.counter, seen.base)
+        return place.at(base, later=int(seen.ahead), counted=counted)
+    if not isinstance(part, Value):
+        return None
+    return place.at(base, counted=(*place.moment.counted, Sums(flow, place.calls).source(part)))
+
+
+def _joined(flow: Flow, op: Op, place: _Place) -> _Place | None:
+    """Go from what a loop appended to a list, or from an array that one entry was added to, to what it is made of."""
+    listed = op.value("arrays") or (op.operands[0] if len(op.operands) == 1 else None)
+    made = None if listed is None else flow.maker(listed)
+    if made is not None and listed is not None and made.name in LOOPS:
+        return _appended(flow, Loop(made), listed, place)
+    for at, part in enumerate(op.operands[:2]):
+        cut = Sums(flow, place.calls).maker(part)
+        window = index_parts(cut.arguments.get("index"))[:1] if cut is not None and cut.name == "py.item" else ()
+        bounds = window[0] if window and isinstance(window[0], Mapping) else {}
+        start, stop = bounds.get("start"), bounds.get("stop")
+        if cut is None or bounds.get("step") not in (None, 1) or len(op.operands) != 2:
+            continue
+        if at == 0 and isinstance(start, int) and start > 0 and stop is None:
+            return place.at(cut.operands[0], later=start)
+        if at == 1 and isinstance(stop, int) and stop < 0 and start in (None, 0):
+            return place.at(cut.operands[0], later=stop)
+    return None
+
+
+def _appended(flow: Flow, loop: Loop, whole: Value, place: _Place) -> _Place | None:
+    at = flow.position(loop.op.results, whole)
+    given = loop.body.results[at] if at < len(loop.body.results) else None
+    made = None if given is None else flow.maker(given)
+    if made is None or made.name != "py.append" or (value := made.value("value")) is None:
+        return None
+    return place.at(value, loop=loop.op)
