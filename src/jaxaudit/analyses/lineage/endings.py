@@ -32,8 +32,8 @@ class Reading:
     op: Op
     flag: Flag
     what: str
-    """What is done there: a state that the flag is about is `reset`, another one `cleared` or `taken over` from a third,
-    a sum over the steps to come is `stopped`."""
+    """What is done there: a state that the flag is about is `reset`, another one `cleared`, a sum over the steps to come
+    `stopped`."""
     state: Value
     """What goes on or ends."""
 
@@ -49,8 +49,8 @@ class Renewal:
 
     old: Value
     new: Value
-    state: tuple[Value, ...]
-    """All parts of the state."""
+    grown: frozenset[Value]
+    """The parts of the same state that something is added to in each step."""
 
 
 @remembered
@@ -76,7 +76,9 @@ def renewals(facts: Facts) -> Sequence[Renewal]:
     found: list[Renewal] = []
     for op in facts.program.named(*LOOPS):
         moved = [(old, new) for old, new in Loop(op).successors if old is not new]
-        found += [Renewal(old, new, tuple(one for one, _ in moved)) for old, new in moved]
+        sums = Sums(flow, {})
+        grown = frozenset(old for old, new in moved if _is_added_to(old, new, sums))
+        found += [Renewal(old, new, grown) for old, new in moved]
     for op in facts.program.named("py.return"):
         holder = flow.holder(op)
         if holder is None or holder.name not in LOOPS:
@@ -94,11 +96,20 @@ def _given_back(op: Op, flow: Flow) -> Iterator[Renewal]:
         if parts and made is not None and made.name in ("array.map", "array.select"):
             factors = {factor for part in sums.products(value) for factor in part.factors}
             made_of[value] = {parts[factor] for factor in factors if factor in parts}
+    alone = {part: [value for value, keys in made_of.items() if keys == {key}] for part, key in parts.items()}
+    grown = {part for part in parts for value in alone[part] if _is_added_to(part, value, sums)}
+    states = {parts[part][0] for part in grown}
     for part, key in parts.items():
-        alone = [value for value, keys in made_of.items() if keys == {key}]
         others = [value for value, keys in made_of.items() if key in keys]
-        for value in alone if len(alone) == 1 else others if len(others) == 1 else ():
-            yield Renewal(part, value, tuple(parts))
+        for value in alone[part] if len(alone[part]) == 1 else others if len(others) == 1 else ():
+            if key[0] in states:
+                yield Renewal(part, value, frozenset(grown))
+
+
+def _is_added_to(part: Value, value: Value, sums: Sums) -> bool:
+    """Whether a value is another one with something added: what is given is a state, and no settings."""
+    found = sums.products(value)
+    return len(found) > 1 and any(one.coefficient == 1.0 and part in one.factors for one in found)
 
 
 def _parts_read(region: Region, flow: Flow) -> Iterator[Value]:
@@ -106,7 +117,7 @@ def _parts_read(region: Region, flow: Flow) -> Iterator[Value]:
     return (value for op in reads for value in op.results)
 
 
-def _key(value: Value, flow: Flow) -> object:
+def _key(value: Value, flow: Flow) -> tuple[Value, str | int] | None:
     op = flow.maker(value)
     assert op is not None
     index = op.arguments.get("index")
@@ -128,10 +139,11 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
     rest = [part for part in parts if part not in goes_on]
     for flag in {flag.moment.series: flag for flag in kept if is_flag(flag, facts)}.values():
         same = [other.ends for other in kept if other.moment.series == flag.moment.series]
-        fresh = not any(_is_of(part, one.state, flow) for part in rest if _counts_by(part, flag, flow))
-        if len(set(same)) == 1 and (fresh or _is_blend(rest, flag, flow)):
-            judged = fresh and depends(flow, flag.moment.value, (one.old,))
-            yield Reading(made, flag, "reset" if judged else "cleared" if fresh else "taken over", one.old)
+        instead = [factor for part in rest if _counts_by(part, flag, flow) for factor in part.factors]
+        starts = not one.grown.isdisjoint(instead) or all(is_fresh(factor, flow) for factor in instead)
+        if len(set(same)) == 1 and starts:
+            judged = depends(flow, flag.moment.value, (one.old,))
+            yield Reading(made, flag, "reset" if judged else "cleared", one.old)
 
 
 def _without_state(part: Product, one: Renewal, flow: Flow) -> Product:
@@ -139,17 +151,18 @@ def _without_state(part: Product, one: Renewal, flow: Flow) -> Product:
     return replace(part, factors=tuple(factor for factor in part.factors if factor is not one.old))
 
 
-def _is_of(part: Product, state: Sequence[Value], flow: Flow) -> bool:
-    return any(depends(flow, factor, state) for factor in part.factors)
-
-
 def _counts_by(part: Product, flag: Flag, flow: Flow) -> bool:
     return any(other.moment.series == flag.moment.series and other.ends != flag.ends for other in flags(flow, part, {}))
 
 
-def _is_blend(rest: Sequence[Product], flag: Flag, flow: Flow) -> bool:
-    """Whether all else counts where the state does not: one is taken over from the other."""
-    return bool(rest) and all(_counts_by(part, flag, flow) for part in rest)
+def is_fresh(value: Value, flow: Flow) -> bool:
+    """Whether a value was drawn, or is made of constants alone: the start of something, and no part of what goes on."""
+    made = [flow.maker(one) for one in walk((value,), lambda one: operands_of(flow, one, _hands_numbers_on))]
+    return None not in made or any(op is not None and op.name == "key.draw" for op in made)
+
+
+def _hands_numbers_on(op: Op) -> bool:
+    return op.name not in ("array.create", "key.draw")
 
 
 def is_flag(flag: Flag, facts: Facts) -> bool:
@@ -171,7 +184,8 @@ def _of_resets(facts: Facts) -> Iterator[Reading]:
         if condition is None or not all(sides):
             continue
         about = [depends(flow, condition, side) for side in sides]
-        if sum(about) == 1 and not any(_follow(*pair, flow) for pair in (sides, sides[::-1])):
+        wholes = [tuple(whole for one in side for whole in _wholes(one, flow)) for side in sides]
+        if sum(about) == 1 and not any(_follow(*pair, flow) for pair in (wholes, wholes[::-1])):
             part = Product(1.0, (), (condition,), (condition,) if about[1] else ())
             state = sides[about.index(True)][0]
             yield from (Reading(op, flag, "reset", state) for flag in flags(flow, part, {}))
@@ -199,6 +213,11 @@ def _leaves(value: Value, flow: Flow) -> Iterator[Value]:
         made = flow.maker(one)
         if made is None or made.name != "py.container":
             yield one
+
+
+def _wholes(value: Value, flow: Flow) -> Iterator[Value]:
+    """Return a value, and what it was taken out of."""
+    return walk((value,), lambda one: operands_of(flow, one, through_ops(*_READ)))
 
 
 def _follow(first: Sequence[Value], second: Sequence[Value], flow: Flow) -> bool:

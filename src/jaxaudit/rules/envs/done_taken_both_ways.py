@@ -132,7 +132,8 @@ def _compared(found: Sequence[Reading]) -> Iterator[Obligation]:
     fewer = len(places[True]) < len(places[False])
     odd, model = ways[fewer], ways[not fewer]
     sure = any(one.what == "reset" for one in model) or len({one.op.span for one in model}) > 1
-    if sure and len({one.op.span for one in odd}) == 1:
+    # Which parts of a state are kept through a reset is asked elsewhere.
+    if sure and len({one.op.span for one in odd}) == 1 and odd[0].what != "reset":
         yield _finding(odd[0], model)
 
 
