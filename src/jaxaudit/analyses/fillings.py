@@ -23,7 +23,9 @@ from jaxaudit.ir.values import index_parts, is_whole
 
 
 _calculated = through_ops("array.map", "array.convert")
-_COUNTING = frozenset(("array.map", "array.convert", "array.select", "array.at", "array.scatter", "py.return", "py.test"))
+_COUNTING = frozenset(
+    ("array.map", "array.convert", "array.select", "array.at", "array.scatter", "py.return", "py.test")
+)
 """Ops that take what is counted whatever it is, and writes, which are looked at by themselves."""
 
 

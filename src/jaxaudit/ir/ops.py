@@ -65,6 +65,7 @@ _ROWS = (
     OpSpec("py.overwritten", "a variable is bound again that nothing has read on some path; attrs: name, values, had", note=True),
     OpSpec("py.turn", "what turns of a loop leave to one another; attrs: kind, name, problem (empty where there is none)", note=True),
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)", note=True),
+    OpSpec("py.record", "a record is made of some values; attrs: class, given (its fields)", note=True),
     OpSpec("py.again", "a variable, or a part of what is built, gets what another one has already; attrs: values", note=True),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),
@@ -153,7 +154,7 @@ BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "b
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
 REMARKS = frozenset(
-    ("py.drop", "py.unread", "py.taken", "py.passed", "py.refused", "py.given_back", "py.overwritten", "py.again")
+    """py.drop py.unread py.taken py.passed py.refused py.given_back py.overwritten py.again py.record""".split()
 )
 """Notes on how values that other ops make are used; the other notes stand for something that the code does."""
 

@@ -153,7 +153,9 @@ def _taken(flow: Flow, op: Op, base: Value, place: _Place) -> _Place | None:
     index = op.arguments.get("index")
     if isinstance(index, str):
         return place.at(base, path=(index, *place.moment.path))
-    places = [(at, one) for at, one in enumerate(index_parts(index)) if not (one is None or one == REST or is_whole(one))]
+    places = [
+        (at, one) for at, one in enumerate(index_parts(index)) if not (one is None or one == REST or is_whole(one))
+    ]
     if not places:
         return place.at(base)
     if len(places) > 1 or places[0][0] > 0:

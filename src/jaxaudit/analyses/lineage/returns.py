@@ -113,10 +113,7 @@ def _decided(
     """Follow a factor back to the flags that it is a product or the opposite of."""
     found = moment(flow, value, context)
     here = replace(
-        found,
-        loop=found.loop or place.loop,
-        shift=found.shift + place.shift,
-        counted=(*place.counted, *found.counted),
+        found, loop=found.loop or place.loop, shift=found.shift + place.shift, counted=(*place.counted, *found.counted)
     )
     made = flow.maker(here.value)
     opposite = None if here.path else complement(made)

@@ -149,6 +149,8 @@ def _finding(one: Reading, model: Sequence[Reading]) -> Obligation:
         message=f"{state} {here} here where {flag} is set; elsewhere what {flag} decides on {there} there",
         current=f"{flag} is read one way here and the other way in {len(model)} other place" + "s" * (len(model) > 1),
         expected="a flag means one thing: where it is set everything ends, or everything goes on",
-        steps=tuple(Step(other.op.span, f"{named(other.state, 'this')} {there} here where it is set") for other in model[:2]),
+        steps=tuple(
+            Step(other.op.span, f"{named(other.state, 'this')} {there} here where it is set") for other in model[:2]
+        ),
         suggestion="turn the flag round here: `1 - flag` for `flag`, or exchange the two sides of the choice",
     )

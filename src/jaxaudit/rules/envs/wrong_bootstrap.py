@@ -15,6 +15,7 @@ from jaxaudit.ir.interfaces import Branch, Carried, Loop
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.envs._shared.new_episodes import new_episodes
 
 _SLICED = """
 def advantages(rewards, dones, values, gamma, lam):
@@ -59,6 +60,28 @@ def advantages(rewards, values, gamma, lam):
     return jnp.stack(out[::-1])
 """
 
+_RESTARTED = """
+def update(net, params, x, keys):
+    def act(carry, key):
+        x, t = carry
+        later, value = x + jax.random.normal(key), net(params, x)
+        fell, late = jnp.abs(later) > 3.0, t >= 99
+        over = fell | late
+        start = 0.1 * jax.random.normal(key)
+        return (jnp.where(over, start, later), jnp.where(over, 0, t + 1)), (later**2, {flag}, value{more})
+
+    (x, _), steps = jax.lax.scan(act, (x, 0), keys)
+
+    def back(carry, step):
+        total, later = carry
+        reward, done, value{more} = step
+        total = reward + 0.99 * {later} * (1 - done) - value + 0.95 * (1 - done) * total{mark}
+        return (total, value), total
+
+    last = net(params, x)
+    return jax.lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)[1]
+"""
+
 
 class WrongBootstrap(Rule):
     """The value that continues a step is not that of the step after it.
@@ -67,7 +90,8 @@ class WrongBootstrap(Rule):
     Looks at every sum over the steps to come in which a value is taken away and a discounted one is added: advantages,
     however they are written. The discounted one must be the value of the step after. Behind the last step of a rollout
     it must be the value of what the rollout ended with: not of the last step that was recorded, which is the value that
-    is taken away there, and not of what the rollout began with.
+    is taken away there, and not of what the rollout began with. Where a state is replaced by a fresh one when an episode
+    ends, for one of several reasons, the next value counts for none of them, or is that of the state before.
 
     ## Why is this bad?
     A temporal difference compares what was expected at a step with what came of it. With the value of another step it
@@ -97,6 +121,14 @@ class WrongBootstrap(Rule):
             ),
             "the last step is no part of the sum",
         ),
+        Example(_RESTARTED.format(flag="over", more="", later="later", mark=""), "masked by all ends"),
+        Example(_RESTARTED.format(flag="fell | late", more="", later="later", mark=""), "by all ends, written anew"),
+        Example(
+            _RESTARTED.format(flag="fell", more=", after", later="after", mark="").replace(
+                "value, after)", "value, net(params, later))"
+            ),
+            "the value before the restart",
+        ),
         Example(
             """
 def smoothed(rates, sources, signal, decay):
@@ -116,6 +148,7 @@ def smoothed(rates, sources, signal, decay):
         Example(_ROLLOUT.format(of="seen[-1]", mark="  #!"), "of the last step that was recorded"),
         Example(_ROLLOUT.format(of="obs", mark="  #!"), "of what the rollout began with"),
         Example(_COUNTED.format(shift="- 1", mark="  #!"), "at the index before"),
+        Example(_RESTARTED.format(flag="fell", more="", later="later", mark="  #!"), "of a new episode"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -123,6 +156,7 @@ def smoothed(rates, sources, signal, decay):
         for one in returns(program, facts.flow):
             for pair in _pairs(one):
                 yield from _judged(pair, facts.flow)
+        yield from new_episodes(program, facts)
 
 
 @record
@@ -174,7 +208,12 @@ def _written(pair: _Pair, flow: Flow) -> Op:
                 return op
     seen = pair.sum.sums.flow.readers
     cut = (made for op in seen.get(pair.at.value, ()) for made in op.results)
-    found = (op for value in cut for op in seen.get(value, ()) if op.function == "subtract" and op.arguments.get("y") is value)
+    found = (
+        op
+        for value in cut
+        for op in seen.get(value, ())
+        if op.function == "subtract" and op.arguments.get("y") is value
+    )
     return next(found, pair.sum.update)
 
 

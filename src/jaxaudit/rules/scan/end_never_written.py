@@ -65,8 +65,12 @@ class EndNeverWritten(Rule):
 
     valid = (
         Example(_FORWARD.format(start="x", bounds="1, n", read="i", result="out", mark=""), "to the end"),
-        Example(_FORWARD.format(start="x", bounds="1, n - 1", read="i + 1", result="out", mark=""), "with its neighbour"),
-        Example(_FORWARD.format(start="x", bounds="1, n - 1", read="i", result="out[:-1]", mark=""), "the end is cut off"),
+        Example(
+            _FORWARD.format(start="x", bounds="1, n - 1", read="i + 1", result="out", mark=""), "with its neighbour"
+        ),
+        Example(
+            _FORWARD.format(start="x", bounds="1, n - 1", read="i", result="out[:-1]", mark=""), "the end is cut off"
+        ),
         Example(
             _FORWARD.format(start="x", bounds="1, n - 1", read="i", result="out.at[-1].set(0.0)", mark=""),
             "the end is set afterwards",
@@ -95,7 +99,8 @@ class EndNeverWritten(Rule):
     invalid = (
         Example(_FORWARD.format(start="x", bounds="1, n - 1", read="i", result="out", mark="  #!"), "one too few"),
         Example(
-            _FORWARD.format(start="x.at[0].set(1.0)", bounds="2, n", read="i", result="out", mark="  #!"), "one too late"
+            _FORWARD.format(start="x.at[0].set(1.0)", bounds="2, n", read="i", result="out", mark="  #!"),
+            "one too late",
         ),
         Example(_BACKWARD.format(turns="range(6, 0, -1)", mark="  #!"), "backwards"),
         Example(_BACKWARD.format(turns="range(5, -1, -1)", mark="  #!"), "backwards, too late"),

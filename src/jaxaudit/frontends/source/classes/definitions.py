@@ -17,6 +17,7 @@ from jaxaudit.frontends.source.classes.members import (
 from jaxaudit.frontends.source.interpret import protocols
 from jaxaudit.frontends.source.interpret.decorators import decorator_name
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.notes.bindings import note_record
 from jaxaudit.frontends.source.values import trees
 from jaxaudit.frontends.source.values.annotations import unquoted
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -168,6 +169,7 @@ def _constructed(it: Interpreter, cls: ClassValue, given: Arguments, span: Span)
         protocols.note(it, lookup(f"{cls.frame.module.name}.{cls.name}"), given)
         fields = _field_values(it, cls, given, span)
         it.stores.store(cls, fields)
+        note_record(it, cls, fields, span)
         return Record(cls, tuple(fields.values()), span)
     init = constructor(cls)
     if isinstance(init, FunctionValue):
@@ -214,6 +216,7 @@ def _strange_bases(cls: ClassValue) -> bool:
 def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
     attrs = _field_values(it, cls, given, span)
     it.stores.store(cls, attrs)
+    note_record(it, cls, attrs, span)
     made = it.heap.new(ObjectBox(cls, attrs, made=span))
     post = find_in_class(cls, "__attrs_post_init__" if renames_fields(cls) else "__post_init__")
     if isinstance(post, FunctionValue):

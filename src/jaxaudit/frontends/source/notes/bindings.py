@@ -280,6 +280,13 @@ def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, 
     it.emit("py.replace", span, attrs={**attrs, "again": again} if again else attrs, results=0)
 
 
+def note_record(it: Interpreter, cls: ClassValue, fields: Mapping[str, Abstract], span: Span) -> None:
+    """Note what a record is made of: whoever asks where a value was recorded finds the place."""
+    whole = {name: one.value for name, one in fields.items() if isinstance(one, Leaf)}
+    if len(whole) > 1:
+        it.emit("py.record", span, attrs={"class": cls.name, "given": whole}, results=0)
+
+
 def _put_back(it: Interpreter, held: Abstract, new: Abstract) -> tuple[Value, ...]:
     """Return the leaves of what a field held, where it is given just that again; a copy of it is another object."""
     had = _leaves(it, held)

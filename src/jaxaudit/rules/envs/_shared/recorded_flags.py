@@ -62,7 +62,10 @@ def _recorded_alone(flag: Flag, one: Return, flow: Flow) -> Op | None:
     """Return what records a flag of the step before, where nothing but this sum has a use for that."""
     assert flag.moment.loop is not None
     loop = Loop(flag.moment.loop)
-    at = next((carried for carried, end in zip(loop.carried, loop.body.results, strict=False) if end is flag.moment.value), None)
+    at = next(
+        (carried for carried, end in zip(loop.carried, loop.body.results, strict=False) if end is flag.moment.value),
+        None,
+    )
     if at is None:
         return None
     arrays = [array for given, array in loop.stacked if given is at.param]

@@ -1,0 +1,140 @@
+"""Next values that are those of a new episode: the state was replaced where one ended, and the mask leaves some ends out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.endings import Reading, readings
+from jaxaudit.analyses.lineage.products import Product, Sums
+from jaxaudit.analyses.lineage.returns import Flag, Return, flags, returns
+from jaxaudit.analyses.queries import behind, walk
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import DISJUNCTIONS
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.record import record
+from jaxaudit.rules.base import Obligation, Step, named, proved
+
+
+@record
+class _Reset:
+    """A choice of a fresh state where an episode ended, for one of several reasons."""
+
+    reading: Reading
+    reasons: tuple[Value, ...]
+
+    @property
+    def flag(self) -> Value:
+        """What is set where the state is replaced."""
+        return self.reading.flag.moment.value
+
+
+def new_episodes(program: Program, facts: Facts) -> Iterator[Obligation]:
+    """List every next value that is computed of a state that was replaced where an episode ended."""
+    flow = facts.flow
+    found = [one for reading in readings(facts) if (one := _several(reading, flow)) is not None]
+    for op in program.mapping("add") if found else ():
+        for part in Sums(flow, {}).products(op.results[0]):
+            stops = [flag for flag in flags(flow, part, {}) if flag.ends]
+            others = [one for one in part.factors if one not in {flag.written for flag in stops}]
+            yield from _judged(stops, [set(_same_step(others, flow))] if stops else [], found, None, flow)
+    for one in returns(program, flow) if found else ():
+        for part in one.added:
+            stops = [flag for flag in one.flags(part) if flag.ends]
+            yield from _judged(stops, list(_next_steps(part, one, flow)) if stops else [], found, one.update, flow)
+
+
+def _several(reading: Reading, flow: Flow) -> _Reset | None:
+    reasons = tuple(_reasons(reading.flag.moment.value, flow)) if reading.what == "reset" and reading.ends else ()
+    return _Reset(reading, reasons) if len(reasons) > 1 and not reading.flag.moment.path else None
+
+
+def _reasons(flag: Value, flow: Flow) -> Iterator[Value]:
+    """Return the flags any of which sets a flag."""
+    sums = Sums(flow, {})
+    made = sums.maker(flag)
+    if made is None or made.function not in DISJUNCTIONS:
+        yield sums.source(flag)
+    else:
+        for one in made.operands:
+            yield from _reasons(one, flow)
+
+
+def _same_step(values: Sequence[Value], flow: Flow) -> Iterator[Value]:
+    """Return what values were computed from in their own step; what a turn was given was made by the one before."""
+
+    def step(one: Value) -> Sequence[Value]:
+        loop = flow.loop_of(one)
+        carried = loop is not None and any(param is one for param, _ in loop.successors)
+        return () if carried else behind(flow, one)
+
+    return walk(values, step)
+
+
+def _next_steps(part: Product, one: Return, flow: Flow) -> Iterator[set[Value]]:
+    """Return what the values of the next step in a sum over the steps to come were computed from, a step before."""
+    for factor in part.factors:
+        found = one.moment(factor)
+        loop = None if found.loop is None else Loop.of(found.loop)
+        if loop is not None and found.shift == 1 and not found.path:
+            own = set(_same_step((found.value,), flow))
+            yield set(_same_step([after for param, after in loop.successors if param in own], flow))
+
+
+def _judged(
+    stops: Sequence[Flag], met: Sequence[set[Value]], found: Sequence[_Reset], update: Op | None, flow: Flow
+) -> Iterator[Obligation]:
+    masks = {flag.moment.value for flag in stops}.union(*(_reasons(flag.moment.value, flow) for flag in stops))
+    for reset in found if masks else ():
+        own = [flag for flag in stops if not set(reset.reasons).isdisjoint(_reasons(flag.moment.value, flow))]
+        left = [one for one in reset.reasons if one not in masks]
+        replaced = next((sources for sources in met if not sources.isdisjoint(reset.reading.op.results)), None)
+        if replaced is None or not (own or reset.flag in masks):
+            continue
+        if reset.flag in masks or not left:
+            yield proved(reset.reading.op.span, "the next value counts nowhere where the state was replaced")
+        elif not _is_put_right(replaced, reset, flow):
+            yield _finding(reset, own[0], left[0], replaced, update, flow)
+
+
+def _is_put_right(met: set[Value], reset: _Reset, flow: Flow) -> bool:
+    """Whether another choice by one of the flags comes after the reset, which may take the state from before it."""
+    told = {reset.flag, *reset.reasons}
+    for value in met:
+        op = flow.maker(value)
+        condition = None if op is None or op is reset.reading.op or op.name != "array.select" else op.value("condition")
+        if condition is not None and op is not None and op.span != reset.reading.op.span:
+            if not told.isdisjoint(_same_step((condition,), flow)):
+                return True
+    return False
+
+
+def _finding(reset: _Reset, mask: Flag, left: Value, met: set[Value], update: Op | None, flow: Flow) -> Obligation:
+    over, kept, other = named(reset.flag, "the flag"), named(mask.moment.value, "the mask"), named(left, "another one")
+    place = update or _recorded(mask, met, flow)
+    made = flow.maker(mask.written)
+    return Obligation(
+        place.span if place is not None else reset.reading.op.span,
+        message=f"where {other} is set and {kept} is not, the next value is that of a new episode",
+        current=f"the state is replaced where {over} is set, and the next value counts unless {kept} is",
+        expected="the next value is that of the state before it was replaced, or does not count there",
+        steps=(
+            Step(reset.reading.op.span, f"the state is replaced by a fresh one here, also where {other} is set"),
+            *((Step(made.span, f"the next value is masked by {kept} alone"),) if made is not None else ()),
+        ),
+        suggestion=f"keep the last observation of the episode for the next value, or mask it by {over}",
+    )
+
+
+def _recorded(mask: Flag, met: set[Value], flow: Flow) -> Op | None:
+    """Return where the replaced state is recorded."""
+    loop = None if mask.moment.loop is None else Loop.of(mask.moment.loop)
+    if loop is None:
+        return None
+    stacked = met.intersection(given for given, _ in loop.stacked)
+    records = (op for op in loop.body.walk() if op.name == "py.record")
+    notes = (op for op in records if not stacked.isdisjoint((op.replaced or {}).values()))
+    ends = (op for op in loop.body.ops if op.name == "py.return")
+    return next(chain(notes, ends), None)
