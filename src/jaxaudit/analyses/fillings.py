@@ -21,7 +21,6 @@ from jaxaudit.ir.ops import REMARKS
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts, is_whole
 
-
 _calculated = through_ops("array.map", "array.convert")
 _COUNTING = frozenset(
     ("array.map", "array.convert", "array.select", "array.at", "array.scatter", "py.return", "py.test")
@@ -94,7 +93,7 @@ def _way(array: Value, low: Dim, end: Dim, reads: tuple[Visited, ...]) -> bool |
 
 
 def is_counted_otherwise(one: Filled, facts: Facts) -> bool:
-    """Whether what is counted goes into anything but an index that is known, where it may have to stay below a bound."""
+    """Whether what is counted goes into anything but a known index, so that it may have to stay below a bound."""
     known, flow, places = {read for seen in one.reads for read in seen.reads}, facts.flow, facts.flow.places
     index = index_parts(one.write.arguments.get("index"))[0]
     assert isinstance(index, Value)

@@ -32,8 +32,7 @@ class Reading:
     op: Op
     flag: Flag
     what: str
-    """What is done there: a state that the flag is about is `reset`, another one `cleared`, a sum over the steps to come
-    `stopped`."""
+    """What is done there: a state that the flag is about is `reset`, another `cleared`, a sum over steps `stopped`."""
     state: Value
     """What goes on or ends."""
 
@@ -185,7 +184,7 @@ def _of_resets(facts: Facts) -> Iterator[Reading]:
             continue
         about = [depends(flow, condition, side) for side in sides]
         wholes = [tuple(whole for one in side for whole in _wholes(one, flow)) for side in sides]
-        if sum(about) == 1 and not any(_follow(*pair, flow) for pair in (wholes, wholes[::-1])):
+        if sum(about) == 1 and not _follow(wholes[0], wholes[1], flow) and not _follow(wholes[1], wholes[0], flow):
             part = Product(1.0, (), (condition,), (condition,) if about[1] else ())
             state = sides[about.index(True)][0]
             yield from (Reading(op, flag, "reset", state) for flag in flags(flow, part, {}))

@@ -55,9 +55,16 @@ class _Place:
     moment: Moment
     calls: Context
 
-    def at(self, value: Value, *, calls: Context | None = None, later: int = 0, **changed: object) -> _Place:
-        moment = replace(self.moment, value=value, shift=self.moment.shift + later, **changed)
-        return _Place(moment, self.calls if calls is None else calls)
+    def at(self, value: Value, *, later: int = 0, loop: Op | None = None, calls: Context | None = None) -> _Place:
+        found = replace(self.moment, value=value, shift=self.moment.shift + later, loop=loop or self.moment.loop)
+        return _Place(found, self.calls if calls is None else calls)
+
+    def inside(self, whole: Value, name: str) -> _Place:
+        return _Place(replace(self.moment, value=whole, path=(name, *self.moment.path)), self.calls)
+
+    def counted(self, array: Value, *by: object, later: int = 0) -> _Place:
+        found = replace(self.moment, value=array, shift=self.moment.shift + later)
+        return _Place(replace(found, counted=(*found.counted, *by)), self.calls)
 
 
 def moment(flow: Flow, value: Value, context: Context | None = None) -> Moment:
@@ -116,7 +123,7 @@ def _made(flow: Flow, op: Op, place: _Place) -> _Place | None:
     if op.name in KEEPING or op.name in ("array.move", "py.item"):
         return _moved(flow, op, place)
     if op.name == "py.attr" and op.operands and op.label is not None:
-        return place.at(op.operands[0], path=(op.label, *place.moment.path))
+        return place.inside(op.operands[0], op.label)
     if op.name == "array.join":
         return _joined(flow, op, place)
     if op.name in BODIES and op.regions:
@@ -152,7 +159,7 @@ def _taken(flow: Flow, op: Op, base: Value, place: _Place) -> _Place | None:
     """Go from a part of an array or a record to the whole."""
     index = op.arguments.get("index")
     if isinstance(index, str):
-        return place.at(base, path=(index, *place.moment.path))
+        return place.inside(base, index)
     places = [
         (at, one) for at, one in enumerate(index_parts(index)) if not (one is None or one == REST or is_whole(one))
     ]
@@ -174,11 +181,10 @@ def _indexed(flow: Flow, op: Op, base: Value, part: Argument, place: _Place) -> 
     found = None if loop is None else _course(flow, loop, place.calls)
     seen = None if found is None else found.elements.get(op.results[0])
     if seen is not None and seen.counter is not None and seen.ahead == int(seen.ahead):
-        counted = (*place.moment.counted, seen.counter, seen.base)
-        return place.at(base, later=int(seen.ahead), counted=counted)
+        return place.counted(base, seen.counter, seen.base, later=int(seen.ahead))
     if not isinstance(part, Value):
         return None
-    return place.at(base, counted=(*place.moment.counted, Sums(flow, place.calls).source(part)))
+    return place.counted(base, Sums(flow, place.calls).source(part))
 
 
 def _joined(flow: Flow, op: Op, place: _Place) -> _Place | None:

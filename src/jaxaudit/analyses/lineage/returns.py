@@ -102,25 +102,37 @@ def flags(flow: Flow, part: Product, context: Context) -> Iterator[Flag]:
     A factor that is no opposite of anything is given as one that lets it count, for those who know it for a flag.
     """
     for condition in part.masks:
-        yield from _decided(flow, condition, condition, Moment(condition), context, ends=condition in part.unless)
+        yield from _decided(flow, condition, context, ends=condition in part.unless)
     for factor in part.factors:
-        yield from _decided(flow, factor, factor, Moment(factor), context, ends=False)
+        yield from _decided(flow, factor, context, ends=False)
 
 
-def _decided(
-    flow: Flow, value: Value, written: Value, place: Moment, context: Context, *, ends: bool
-) -> Iterator[Flag]:
+def _decided(flow: Flow, written: Value, context: Context, *, ends: bool) -> Iterator[Flag]:
     """Follow a factor back to the flags that it is a product or the opposite of."""
-    found = moment(flow, value, context)
-    here = replace(
-        found, loop=found.loop or place.loop, shift=found.shift + place.shift, counted=(*place.counted, *found.counted)
-    )
-    made = flow.maker(here.value)
-    opposite = None if here.path else complement(made)
-    if opposite is not None and opposite is not value:
-        yield from _decided(flow, opposite, written, here, context, ends=not ends)
-    elif made is not None and made.function == "multiply" and not here.path:
-        for one in made.operands:
-            yield from _decided(flow, one, written, here, context, ends=ends)
-    else:
-        yield Flag(here, ends, written)
+    pending, seen = [Flag(Moment(written), ends, written)], set[Value]()
+    for flag in pending:
+        here = replace(flag, moment=_followed(flow, flag.moment, context))
+        # A product that a loop carries is made of itself.
+        parts = list(_made_of(flow, here)) if here.moment.value not in seen else []
+        seen.add(here.moment.value)
+        pending += parts
+        if not parts:
+            yield here
+
+
+def _followed(flow: Flow, place: Moment, context: Context) -> Moment:
+    """Return the step that a value belongs to, which is itself of another step."""
+    found = moment(flow, place.value, context)
+    counted = (*place.counted, *found.counted)
+    return replace(found, loop=found.loop or place.loop, shift=found.shift + place.shift, counted=counted)
+
+
+def _made_of(flow: Flow, flag: Flag) -> Iterator[Flag]:
+    """Return what a flag is the opposite or the product of."""
+    here = flag.moment
+    made = None if here.path else flow.maker(here.value)
+    opposite = complement(made)
+    if opposite is not None:
+        yield Flag(replace(here, value=opposite), not flag.ends, flag.written)
+    elif made is not None and made.function == "multiply":
+        yield from (Flag(replace(here, value=one), flag.ends, flag.written) for one in made.operands)

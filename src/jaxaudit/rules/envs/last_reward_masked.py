@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
-
 from jaxaudit.analyses.lineage.moments import moment
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums

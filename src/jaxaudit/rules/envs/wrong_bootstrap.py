@@ -90,8 +90,8 @@ class WrongBootstrap(Rule):
     Looks at every sum over the steps to come in which a value is taken away and a discounted one is added: advantages,
     however they are written. The discounted one must be the value of the step after. Behind the last step of a rollout
     it must be the value of what the rollout ended with: not of the last step that was recorded, which is the value that
-    is taken away there, and not of what the rollout began with. Where a state is replaced by a fresh one when an episode
-    ends, for one of several reasons, the next value counts for none of them, or is that of the state before.
+    is taken away there, and not of what the rollout began with. Where a state is replaced by a fresh one when an
+    episode ends, for one of several reasons, the next value counts for none of them, or is that of the state before.
 
     ## Why is this bad?
     A temporal difference compares what was expected at a step with what came of it. With the value of another step it

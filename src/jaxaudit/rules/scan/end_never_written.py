@@ -91,8 +91,8 @@ class EndNeverWritten(Rule):
             "what is counted goes elsewhere",
         ),
         Example(
-            "def swept(u):\n    for i in range(1, 7):\n        u = u.at[i].set(0.5 * (u[i - 1] + u[i + 1]))\n    return u\n"
-            "\nswept(jnp.ones(8))\n",
+            "def swept(u):\n    for i in range(1, 7):\n        u = u.at[i].set(0.5 * (u[i - 1] + u[i + 1]))\n"
+            "    return u\n\nswept(jnp.ones(8))\n",
             "both ends stay",
         ),
     )
@@ -132,7 +132,7 @@ def _is_bounded(one: Filled) -> bool:
     for read in one.reads:
         left = read.after if one.forwards else read.before
         gap = (one.end - read.end).constant if one.forwards else (read.low - one.low).constant
-        # An array of another size, such as one of differences, has at least the elements between those that are written.
+        # An array of another size, such as one of differences, has at least the elements between those written.
         open_end = left is None and (gap is None or gap < 1)
         if read.array is not one.carried.param and (open_end or (left is not None and left < 1)):
             return True

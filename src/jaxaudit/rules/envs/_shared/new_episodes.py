@@ -1,4 +1,4 @@
-"""Next values that are those of a new episode: the state was replaced where one ended, and the mask leaves some ends out."""
+"""Next values of a new episode: the state was replaced where one ended, and the mask leaves some ends out."""
 
 from __future__ import annotations
 

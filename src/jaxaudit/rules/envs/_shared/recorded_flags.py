@@ -21,7 +21,7 @@ def recorded_flags(program: Program, facts: Facts) -> Iterator[Obligation]:
         stops = [flag for part in (one.kept, *one.added) for flag in one.flags(part) if flag.ends]
         rewards = {(reward.shift, reward.loop, reward.counted): reward for reward in one.rewards if reward.loop}
         if len(rewards) == 1:
-            yield from _against(one, stops, *rewards.values(), facts.flow)
+            yield from _against(one, stops, next(iter(rewards.values())), facts.flow)
         yield from _against_each_other(one, facts.flow)
 
 
