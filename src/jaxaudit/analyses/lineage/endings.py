@@ -17,7 +17,7 @@ from jaxaudit.analyses.lineage.returns import Flag, flags, returns
 from jaxaudit.analyses.queries import depends, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.functions import TRUTHS
+from jaxaudit.ir.functions import DISJUNCTIONS, TRUTHS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
@@ -32,7 +32,8 @@ class Reading:
     op: Op
     flag: Flag
     what: str
-    """What is done there: a state that the flag is about is `reset`, another `cleared`, a sum over steps `stopped`."""
+    """What is done there: a state that the flag is about is `reset`, another `cleared`, a sum over steps `stopped`; or
+    the flag is set there, as a counter of the state got to its `limit`."""
     state: Value
     """What goes on or ends."""
 
@@ -136,13 +137,18 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
     goes_on = [part for part in parts if any(depends(flow, factor, (one.old,)) for factor in part.factors)]
     kept = [flag for part in goes_on for flag in flags(flow, _without_state(part, one, flow), {})]
     rest = [part for part in parts if part not in goes_on]
-    for flag in {flag.moment.series: flag for flag in kept if is_flag(flag, facts)}.values():
+    for flag in {flag.moment.series: flag for flag in kept if _decides(flag, new.value, facts)}.values():
         same = [other.ends for other in kept if other.moment.series == flag.moment.series]
         instead = [factor for part in rest if _counts_by(part, flag, flow) for factor in part.factors]
         starts = not one.grown.isdisjoint(instead) or all(is_fresh(factor, flow) for factor in instead)
         if len(set(same)) == 1 and starts:
             judged = depends(flow, flag.moment.value, (one.old,))
             yield Reading(made, flag, "reset" if judged else "cleared", one.old)
+
+
+def _decides(flag: Flag, new: Value, facts: Facts) -> bool:
+    """Whether a factor decides on what goes on, and is not itself what goes on."""
+    return flag.moment.value is not new and is_flag(flag, facts)
 
 
 def _without_state(part: Product, one: Renewal, flow: Flow) -> Product:
@@ -188,6 +194,30 @@ def _of_resets(facts: Facts) -> Iterator[Reading]:
             part = Product(1.0, (), (condition,), (condition,) if about[1] else ())
             state = sides[about.index(True)][0]
             yield from (Reading(op, flag, "reset", state) for flag in flags(flow, part, {}))
+            yield from _limits(part, sides[about.index(True)], flow)
+
+
+def _limits(part: Product, state: Sequence[Value], flow: Flow) -> Iterator[Reading]:
+    """Tell where a flag is set because a counter of the state that it resets has got to a limit: there it ends."""
+    for flag in flags(flow, part, {}):
+        for reason in reasons(flag.moment.value, flow):
+            made = flow.maker(reason)
+            counter = made.value("x") if made is not None and made.function in ("greater", "greater_equal") else None
+            count = None if counter is None else flow.maker(counter)
+            if made is not None and counter in state and count is not None and count.function == "add":
+                if any(isinstance(given, int | float) and given > 0 for given in count.arguments.values()):
+                    yield Reading(made, replace(flag, ends=True), "limit", count.operands[0])
+
+
+def reasons(flag: Value, flow: Flow) -> Iterator[Value]:
+    """Return the flags any of which sets a flag."""
+    sums = Sums(flow, {})
+    made = sums.maker(flag)
+    if made is None or made.function not in DISJUNCTIONS:
+        yield sums.source(flag)
+    else:
+        for one in made.operands:
+            yield from reasons(one, flow)
 
 
 def _sides(op: Op, flow: Flow) -> tuple[tuple[Value, ...], tuple[Value, ...]]:

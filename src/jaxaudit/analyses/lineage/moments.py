@@ -8,13 +8,14 @@ back through all of these, a value is so many steps ahead of, or behind, the tur
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jaxaudit.analyses.lineage.courses import Course, course
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context
 from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.queries import behind, walk
 from jaxaudit.analyses.succession import own_loop
 from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.interfaces import Branch, Call, Loop, Mapped, Turn
@@ -46,6 +47,17 @@ class Moment:
     def is_beside(self, other: Moment) -> bool:
         """Whether the same loop made another value, so that their steps can be compared."""
         return self.loop is not None and self.loop is other.loop and self.counted == other.counted
+
+
+def same_step(flow: Flow, values: Iterable[Value]) -> Iterator[Value]:
+    """Return what values were computed from in their own step; what a turn was given was made by the one before."""
+
+    def step(one: Value) -> Sequence[Value]:
+        loop = flow.loop_of(one)
+        carried = loop is not None and any(param is one for param, _ in loop.successors)
+        return () if carried else behind(flow, one)
+
+    return walk(values, step)
 
 
 @record

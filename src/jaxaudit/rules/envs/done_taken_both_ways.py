@@ -106,6 +106,16 @@ def evaluated(state, keys):
         ),
     )
     invalid = (
+        Example(
+            """
+def step(key, state):
+    pos, t = state["pos"] + jax.random.normal(key), state["t"] + 1
+    over = (jnp.abs(pos) > 2.0) | (t >= 100)
+    moved, fresh = {"pos": pos, "t": t}, {"pos": 0.1 * jax.random.normal(key), "t": 0}
+    return jax.tree.map(lambda a, b: jnp.where(over, a, b), moved, fresh), over  #!
+""",
+            "a counter that is set back until it reaches its limit",
+        ),
         Example(_ROLLOUT.format(flag="done", mask="done", mark="  #!"), "a mask the wrong way round"),
         Example(_ROLLOUT.format(flag="done", mask="(1 - ~done)", mark="  #!"), "turned twice"),
         Example(_COUNTED.format(steps="steps * done", mark="  #!"), "a counter the wrong way round"),
@@ -131,9 +141,10 @@ def _compared(found: Sequence[Reading]) -> Iterator[Obligation]:
         return
     fewer = len(places[True]) < len(places[False])
     odd, model = ways[fewer], ways[not fewer]
-    sure = any(one.what == "reset" for one in model) or len({one.op.span for one in model}) > 1
+    kinds = {one.what for one in model}
+    sure = not kinds.isdisjoint(("reset", "limit")) or len({one.op.span for one in model}) > 1
     # Which parts of a state are kept through a reset is asked elsewhere.
-    if sure and len({one.op.span for one in odd}) == 1 and odd[0].what != "reset":
+    if sure and len({one.op.span for one in odd}) == 1 and not (odd[0].what == "reset" and kinds == {"reset"}):
         yield _finding(odd[0], model)
 
 
@@ -149,8 +160,11 @@ def _finding(one: Reading, model: Sequence[Reading]) -> Obligation:
         message=f"{state} {here} here where {flag} is set; elsewhere what {flag} decides on {there} there",
         current=f"{flag} is read one way here and the other way in {len(model)} other place" + "s" * (len(model) > 1),
         expected="a flag means one thing: where it is set everything ends, or everything goes on",
-        steps=tuple(
-            Step(other.op.span, f"{named(other.state, 'this')} {there} here where it is set") for other in model[:2]
-        ),
+        steps=tuple(Step(other.op.span, _said(other, there)) for other in model[:2]),
         suggestion="turn the flag round here: `1 - flag` for `flag`, or exchange the two sides of the choice",
     )
+
+
+def _said(other: Reading, there: str) -> str:
+    state = named(other.state, "this")
+    return f"it is set here, where {state} got to its limit" if other.what == "limit" else f"{state} {there} here by it"

@@ -139,6 +139,8 @@ class _Weighed:
 
     op: Op
     weight: Value
+    shift: int
+    """By how many steps the product is shifted against what it weighs."""
     others: tuple[Value, ...]
 
 
@@ -171,9 +173,12 @@ def _weighed(value: Value, sums: Sums, products: dict[Value, Op]) -> _Weighed | 
         factors = inner[0].factors if len(inner) == 1 else ()
     else:
         return None
-    weights = [one for one in factors if one in products]
+    steps = {one: moment(sums.flow, one, sums.context) for one in factors}
+    weights = [one for one in factors if steps[one].value in products]
     others = tuple(one for one in factors if one not in weights)
-    return _Weighed(made, weights[0], others) if len(weights) == 1 and others else None
+    if len(weights) != 1 or not others:
+        return None
+    return _Weighed(made, steps[weights[0]].value, steps[weights[0]].shift, others)
 
 
 def _compared(found: _Weighed, end: Product, at: Value, product: Op, sums: Sums) -> Iterator[Obligation]:
@@ -185,10 +190,10 @@ def _compared(found: _Weighed, end: Product, at: Value, product: Op, sums: Sums)
         return
     steps = [moment(flow, one, context) for one in found.others]
     counted = [one for one in steps if one.counted == own[0].moment.counted]
-    shifts = {one.shift for one in counted}
-    if shifts and own[0].moment.shift < min(shifts):
+    shifts, at_flag = {one.shift for one in counted}, own[0].moment.shift + found.shift
+    if shifts and at_flag < min(shifts):
         yield proved(found.op.span, "each reward counts if the episode goes on before its step")
-    elif shifts == {own[0].moment.shift}:
+    elif shifts == {at_flag}:
         yield _finding(found, product, own[0].moment.value, at)
 
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage.moments import Moment
 from jaxaudit.analyses.lineage.products import Product
 from jaxaudit.analyses.lineage.returns import Return, returns
 from jaxaudit.analyses.queries import behind, depends, walk
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Branch, Carried, Loop
 from jaxaudit.ir.record import record
@@ -110,6 +111,7 @@ class WrongBootstrap(Rule):
     """
 
     summary = "A step is continued with the value of a step that is not the next one."
+    needs = (Shapes,)
 
     valid = (
         Example(_SLICED.format(later="values[1:]", value="values[:-1]", mark=""), "the one behind it"),

@@ -7,12 +7,11 @@ from itertools import chain
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.endings import Reading, readings
+from jaxaudit.analyses.lineage.endings import Reading, readings, reasons
+from jaxaudit.analyses.lineage.moments import same_step
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.lineage.returns import Flag, Return, flags, returns
-from jaxaudit.analyses.queries import behind, walk
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import DISJUNCTIONS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Step, named, proved
@@ -39,7 +38,7 @@ def new_episodes(program: Program, facts: Facts) -> Iterator[Obligation]:
         for part in Sums(flow, {}).products(op.results[0]):
             stops = [flag for flag in flags(flow, part, {}) if flag.ends]
             others = [one for one in part.factors if one not in {flag.written for flag in stops}]
-            yield from _judged(stops, [set(_same_step(others, flow))] if stops else [], found, None, flow)
+            yield from _judged(stops, [set(same_step(flow, others))] if stops else [], found, None, flow)
     for one in returns(program, flow) if found else ():
         for part in one.added:
             stops = [flag for flag in one.flags(part) if flag.ends]
@@ -47,30 +46,8 @@ def new_episodes(program: Program, facts: Facts) -> Iterator[Obligation]:
 
 
 def _several(reading: Reading, flow: Flow) -> _Reset | None:
-    reasons = tuple(_reasons(reading.flag.moment.value, flow)) if reading.what == "reset" and reading.ends else ()
-    return _Reset(reading, reasons) if len(reasons) > 1 and not reading.flag.moment.path else None
-
-
-def _reasons(flag: Value, flow: Flow) -> Iterator[Value]:
-    """Return the flags any of which sets a flag."""
-    sums = Sums(flow, {})
-    made = sums.maker(flag)
-    if made is None or made.function not in DISJUNCTIONS:
-        yield sums.source(flag)
-    else:
-        for one in made.operands:
-            yield from _reasons(one, flow)
-
-
-def _same_step(values: Sequence[Value], flow: Flow) -> Iterator[Value]:
-    """Return what values were computed from in their own step; what a turn was given was made by the one before."""
-
-    def step(one: Value) -> Sequence[Value]:
-        loop = flow.loop_of(one)
-        carried = loop is not None and any(param is one for param, _ in loop.successors)
-        return () if carried else behind(flow, one)
-
-    return walk(values, step)
+    found = tuple(reasons(reading.flag.moment.value, flow)) if reading.what == "reset" and reading.ends else ()
+    return _Reset(reading, found) if len(found) > 1 and not reading.flag.moment.path else None
 
 
 def _next_steps(part: Product, one: Return, flow: Flow) -> Iterator[set[Value]]:
@@ -79,16 +56,16 @@ def _next_steps(part: Product, one: Return, flow: Flow) -> Iterator[set[Value]]:
         found = one.moment(factor)
         loop = None if found.loop is None else Loop.of(found.loop)
         if loop is not None and found.shift == 1 and not found.path:
-            own = set(_same_step((found.value,), flow))
-            yield set(_same_step([after for param, after in loop.successors if param in own], flow))
+            own = set(same_step(flow, (found.value,)))
+            yield set(same_step(flow, [after for param, after in loop.successors if param in own]))
 
 
 def _judged(
     stops: Sequence[Flag], met: Sequence[set[Value]], found: Sequence[_Reset], update: Op | None, flow: Flow
 ) -> Iterator[Obligation]:
-    masks = {flag.moment.value for flag in stops}.union(*(_reasons(flag.moment.value, flow) for flag in stops))
+    masks = {flag.moment.value for flag in stops}.union(*(reasons(flag.moment.value, flow) for flag in stops))
     for reset in found if masks else ():
-        own = [flag for flag in stops if not set(reset.reasons).isdisjoint(_reasons(flag.moment.value, flow))]
+        own = [flag for flag in stops if not set(reset.reasons).isdisjoint(reasons(flag.moment.value, flow))]
         left = [one for one in reset.reasons if one not in masks]
         replaced = next((sources for sources in met if not sources.isdisjoint(reset.reading.op.results)), None)
         if replaced is None or not (own or reset.flag in masks):
@@ -106,7 +83,7 @@ def _is_put_right(met: set[Value], reset: _Reset, flow: Flow) -> bool:
         op = flow.maker(value)
         condition = None if op is None or op is reset.reading.op or op.name != "array.select" else op.value("condition")
         if condition is not None and op is not None and op.span != reset.reading.op.span:
-            if not told.isdisjoint(_same_step((condition,), flow)):
+            if not told.isdisjoint(same_step(flow, (condition,))):
                 return True
     return False
 
