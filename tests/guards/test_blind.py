@@ -67,6 +67,7 @@ INDEPENDENT = {
         "bitwise-before-comparison": "brackets are syntax",
         "broken-straight-through": "terms cancel by algebra",
         "carry-type-changes": "what `optax` gives back has the type of what it was given",
+        "done-taken-both-ways": "which flag decides on what, and the other way round, is data flow",
         "end-never-read": "stretches of an array that are cut at opposite ends are all of it",
         "hard-coded-axis": "a reduction without an axis reduces all",
         "leak-across-episodes": "what is multiplied with what is data flow",
