@@ -18,7 +18,7 @@ from jaxaudit.analyses.replication import along, axes_reduced, axes_split, is_ch
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES, COUNTS, LINEAR, NUMBERS_OF_DEVICES, OVER_DEVICES, SUMS_OF_TWO
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES, COUNTS, LINEAR, NUMBERS_OF_DEVICES, OVER_DEVICES, SUMS_OF_TWO, SUMS_OVER_DEVICES
 from jaxaudit.ir.interfaces import Loop, given_as, made_inside, source_of
 from jaxaudit.ir.ops import JOINING, MOVING
 from jaxaudit.ir.record import record
@@ -81,6 +81,11 @@ class Amounts:
     def of(self, argument: Argument) -> Amount:
         """Return how an argument grows."""
         return self._of(argument, self._answers)
+
+    def is_share(self, value: Value) -> bool:
+        """Whether a value holds the examples that one device has."""
+        amount = self.of(value)
+        return amount.rows is True and amount.local
 
     def _of(self, argument: Argument, ask: _Ask) -> Amount:
         if isinstance(argument, Value):
@@ -200,12 +205,12 @@ class Amounts:
             return Amount(devices=None, data=True, local=True)
         if axes is None or self.axis not in axes:
             return given
-        if op.function not in OVER_DEVICES or op.arguments.get("axis_index_groups") is not None:
+        if op.function not in OVER_DEVICES | SUMS_OVER_DEVICES or op.arguments.get("axis_index_groups") is not None:
             return Amount(None, None, None, data=given.data)
-        if not given.data and op.function in ADDITIONS and given.devices is None:
+        if not given.data and op.function in SUMS_OVER_DEVICES and given.devices is None:
             # The sum of a number is that many times the number: of one, how many devices there are.
             given = replace(given, devices=0)
-        gained = int(op.function in ADDITIONS)
+        gained = int(op.function in SUMS_OVER_DEVICES)
         devices = None if given.devices is None else given.devices + gained
         return replace(given, devices=devices, local=False, reduced=given.data)
 

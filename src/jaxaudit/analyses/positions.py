@@ -20,6 +20,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COUNTING, LINEAR, PICKED_POSITIONS, SCALINGS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import made_inside, source_of
 from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.values import index_parts, is_whole
 
 _Axes = frozenset[int]
 """Axes of an array, counted from the front or the back; both where both are known."""
@@ -95,6 +96,10 @@ class Positions:
             return _multiplied(op, ask)
         if op.name in ("array.map", "array.convert", "array.normalise", "array.select", "grad.stop"):
             return _both(map(ask, op.operands))
+        if op.name == "py.item":
+            return _indexed(op, ask(first))
+        if op.name == "array.reduce":
+            return _reduced(op, ask(first))
         return _NONE
 
     def _gathered(self, op: Op) -> _Axes:
@@ -162,6 +167,24 @@ class Positions:
 
 def _both(given: Iterable[_Axes]) -> _Axes:
     return frozenset(at for one in given for at in one)
+
+
+def _indexed(op: Op, given: _Axes) -> _Axes:
+    """Return the axes of what `x[None]` and `x[:, None]` make of an array."""
+    parts = index_parts(op.arguments.get("index"))
+    if not given or not all(one is None or is_whole(one) for one in parts):
+        return _NONE
+    kept = [at for at, one in enumerate(parts) if one is not None]
+    new = len(parts) - len(kept)
+    moved = {at: kept[at] if at < len(kept) else at + new for at in given if at >= 0}
+    # From the back nothing moves as long as new axes stand in front of what is counted.
+    return frozenset((*moved.values(), *(at for at in given if at < 0 and not kept)))
+
+
+def _reduced(op: Op, given: _Axes) -> _Axes:
+    """Return the axes that are left by a reduction over the last one."""
+    last = op.has("axis") and op.arguments.get("axis") == -1 and not op.has("keepdims")
+    return frozenset(at for at in given if at >= 0) if last and -1 not in given else _NONE
 
 
 def _turned(op: Op, given: _Axes) -> _Axes:

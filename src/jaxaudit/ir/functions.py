@@ -227,6 +227,8 @@ COUNTS = _ids("count_nonzero")
 """Return how many elements are true."""
 NUMBERS_OF_DEVICES = _ids("device_count local_device_count axis_size")
 """Return how many devices there are."""
+SUMS_OVER_DEVICES = _ids("psum psum_scatter")
+"""Add up what the devices have; `psum_scatter` leaves each device a part of the sum."""
 OVER_DEVICES = _ids("psum pmean pmax pmin")
 """Reduce over devices, element by element; gathering makes arrays of more axes."""
 SAME_ON_ALL_DEVICES = OVER_DEVICES | _ids("all_gather psum_invariant all_gather_invariant")

@@ -63,6 +63,7 @@ class TransferTable:
             "array.create": self._stack,
             "array.select": self._select,
             "array.expand": self._expand,
+            "array.map": self._repeated,
             "array.squeeze": self._squeeze,
             "array.gather": self._gather,
             "array.scatter": self._scatter,
@@ -186,7 +187,8 @@ class TransferTable:
             fill = self._argument(op.arguments.get("fill_value", op.function), read, self._no_key)
             return (self.terms.make(Repeat, fill, (op,)),)
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)
-        if isinstance(items, Value) and (op.function in ARRAYS_OF_ITEMS or op.function == "copy"):
+        plain = op.function in ARRAYS_OF_ITEMS or op.function == "copy"
+        if isinstance(items, Value) and (plain or isinstance(read(items), Repeat)):
             return (read(items),)
         if not isinstance(items, tuple) or not items or not all(isinstance(item, Value) for item in items):
             return (None,)
@@ -196,6 +198,12 @@ class TransferTable:
     def _select(self, op: Op, read: Read[Term]) -> Facts:
         ways = [value for name in ("x", "y") if isinstance(value := op.arguments.get(name), Value)]
         return (self.terms.any_of([read(value) for value in ways]) if len(ways) == 2 else None,)
+
+    def _repeated(self, op: Op, read: Read[Term]) -> Facts:
+        """Return the list of copies that `[key] * n` is; what else is calculated is no key."""
+        items = op.arguments.get("x")
+        only = items[0] if op.function == "multiply" and isinstance(items, tuple) and len(items) == 1 else None
+        return (self.terms.make(Repeat, read(only), (op,)) if isinstance(only, Value) else None,)
 
     def _expand(self, op: Op, read: Read[Term]) -> Facts:
         if op.function not in COPIED_ALONG or not op.operands:

@@ -114,7 +114,7 @@ class _Along:
             base, indices = op.argument("arr", "a", "operand"), op.arguments.get("indices")
             if frozenset(axes_in(op.argument("axis")) or ()) & whole(base):
                 yield indices
-        elif op.name == "py.item":
+        elif op.name in ("py.item", "array.scatter"):
             index = op.arguments.get("index")
             parts = index if isinstance(index, tuple) else (index,)
             plain = ... not in parts and "..." not in parts and None not in parts

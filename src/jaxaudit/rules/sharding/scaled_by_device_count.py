@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES, LINEAR, OVER_DEVICES, SCALINGS
+from jaxaudit.ir.functions import AVERAGES, LINEAR, OVER_DEVICES, SCALINGS, SUMS_OVER_DEVICES
 from jaxaudit.ir.ops import JOINING, MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.sharding._shared.homes import home
@@ -91,7 +91,7 @@ class ScaledByDeviceCount(Rule):
         """List every sum over devices, and every quotient of what was reduced over them."""
         if program.front_end != "source":
             return
-        reduced = [op for op in program.named("collective") if op.function in OVER_DEVICES]
+        reduced = [op for op in program.named("collective") if op.function in OVER_DEVICES | SUMS_OVER_DEVICES]
         for axis in sorted({axis for op in reduced for axis in axes_reduced(op) or ()}):
             over = [op for op in reduced if axis in (axes_reduced(op) or ())]
             yield from _Along(Amounts(facts, axis), over, facts).judged()
@@ -106,7 +106,7 @@ class _Along:
 
     def judged(self) -> Iterator[Obligation]:
         """Judge every sum of means, and every quotient that a reduction has a part in."""
-        yield from (one for op in self.reduced if op.function in ADDITIONS for one in self._sum(op))
+        yield from (one for op in self.reduced if op.function in SUMS_OVER_DEVICES for one in self._sum(op))
         yield from (one for op in self.program.named("grad") for one in self._summed_by_jax(op))
         yield from (one for op in self.program.mapping("divide") for one in self._quotient(op))
 
@@ -140,7 +140,7 @@ class _Along:
                 None,
             )
             grows = self._grows(value)
-            if not grows or (again is not None and again.function in ADDITIONS):
+            if not grows or (again is not None and again.function in SUMS_OVER_DEVICES):
                 yield _settled(op, self.amounts.axis, grows)
             elif again is not None or witness is not None:
                 yield _by_jax(op, again, witness, self.amounts.axis)

@@ -8,8 +8,8 @@ from functools import partial
 from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, depends, readers, walk
-from jaxaudit.analyses.replication import along, axes_reduced
+from jaxaudit.analyses.queries import ahead, behind, depends, readers, through_ops, walk
+from jaxaudit.analyses.replication import along, axes_reduced, axes_split
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, LINEAR, OVER_DEVICES, SCALINGS
@@ -20,6 +20,8 @@ from jaxaudit.rules.sharding._shared.placements import specs_naming
 
 _STATISTICS = frozenset(("array.reduce", "array.linalg", "array.normalise"))
 """Ops that make a number of an axis, or change its elements by one."""
+
+_ELEMENTWISE = through_ops("array.map", "array.convert", *MOVING)
 
 _PROGRAM = """from jax.sharding import PartitionSpec as P
 
@@ -75,6 +77,10 @@ class ShardTakenForWhole(Rule):
         for op in program.named("shard_map"):
             inside = list(_ops(op.regions[0]))
             found = [(one, axis) for one in inside for axis in sorted(_along(one, shapes))]
+            seen = {one for one, _ in found}
+            for axis in sorted({axis for axes in axes_split(op.placed_in, shapes) for axis in axes or ()}):
+                own = _of_shares(op, Amounts(facts, axis))
+                found += [(one, axis) for one in own if one not in seen and not one.has("axis")]
             ways = {
                 one: _Way(one, axis, facts.flow, partial(_is_shard, shapes=shapes, axis=axis))
                 for one, axis in found
@@ -93,21 +99,33 @@ class ShardTakenForWhole(Rule):
                 yield from _beside_reduced(op, Amounts(facts, axis), facts.flow)
 
 
+def _of_shares(op: Op, amounts: Amounts) -> list[Op]:
+    """Return what makes one number of all the examples that a device has."""
+    inside = (one for one in _ops(op.regions[0]) if one.name in ("array.reduce", "array.linalg") and one.operands)
+    return [one for one in inside if amounts.is_share(one.operands[0]) and amounts.of(one.results[0]).rows is False]
+
+
 def _beside_reduced(op: Op, amounts: Amounts, flow: Flow) -> Iterator[Obligation]:
     """Judge statistics of one device's examples that are used together with one of the same array that is of all."""
-
-    def is_share(value: Value) -> bool:
-        return amounts.of(value).rows is True and amounts.of(value).local
-
-    inside = (one for one in _ops(op.regions[0]) if one.name in ("array.reduce", "array.linalg") and one.operands)
-    found = [one for one in inside if is_share(one.operands[0]) and amounts.of(one.results[0]).rows is False]
-    ways = [_Way(one, amounts.axis, flow, is_share) for one in found]
+    ways = [_Way(one, amounts.axis, flow, amounts.is_share) for one in _of_shares(op, amounts)]
+    of_all = [(one.op, one.op.operands[0], one.ended) for one in ways if one.reduced is not None]
+    inner = _ops(op.regions[0])
+    of_all += [(one, of, one.results) for one in inner if (of := _gathers(one, amounts.axis, flow)) is not None]
     for way in ways:
         others = () if way.used is None or way.reduced is not None else way.used.operands
-        beside = [one for one in ways if one.reduced is not None and one.op.operands[0] is way.op.operands[0]]
-        met = (one for one in beside if any(depends(flow, value, one.ended) for value in others))
+        made = set(walk(way.op.operands[:1], lambda one: behind(flow, one, _ELEMENTWISE)))
+        met = (op for op, of, ends in of_all if of in made and any(depends(flow, value, ends) for value in others))
         if (witness := next(met, None)) is not None:
-            yield _judged(way, witness.op, [])
+            yield _judged(way, witness, [])
+
+
+def _gathers(op: Op, axis: str, flow: Flow) -> Value | None:
+    """Return the array of which a statistic is taken over what all devices have."""
+    if op.name != "array.reduce" or not op.operands:
+        return None
+    made = (flow.maker(one) for one in walk(op.operands[:1], lambda one: behind(flow, one, through_ops(*MOVING))))
+    found = (one for one in made if one is not None and one.function == "all_gather" and _goes_over(one, axis))
+    return next((one.operands[0] for one in found), None)
 
 
 def _ops(region: Region) -> Iterator[Op]:
@@ -152,6 +170,8 @@ class _Way:
         if op.name == "array.map":
             below = op.function == "divide" and op.arguments.get("y") is value
             return op.function in LINEAR | SCALINGS and not below and not self._meets_elements(op, value)
+        if op.name == "py.call_library":
+            return op.function in ADDITIONS
         plain = op.name in MOVING or op.name in ("grad.stop", "array.convert", "py.return", "array.select")
         return plain or (op.name == "array.reduce" and op.function in ADDITIONS | AVERAGES | EXTREMES)
 
