@@ -18,7 +18,17 @@ from jaxaudit.analyses.replication import along, axes_reduced, axes_split, is_ch
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES, COUNTS, LINEAR, NUMBERS_OF_DEVICES, OVER_DEVICES, SUMS_OF_TWO, SUMS_OVER_DEVICES
+from jaxaudit.ir.functions import (
+    ADDITIONS,
+    AVERAGES,
+    COUNTS,
+    LINEAR,
+    NUMBERS_OF_DEVICES,
+    OVER_DEVICES,
+    SAME_ON_ALL_DEVICES,
+    SUMS_OF_TWO,
+    SUMS_OVER_DEVICES,
+)
 from jaxaudit.ir.interfaces import Loop, given_as, made_inside, source_of
 from jaxaudit.ir.ops import JOINING, MOVING
 from jaxaudit.ir.record import record
@@ -205,8 +215,11 @@ class Amounts:
             return Amount(devices=None, data=True, local=True)
         if axes is None or self.axis not in axes:
             return given
-        if op.function not in OVER_DEVICES | SUMS_OVER_DEVICES or op.arguments.get("axis_index_groups") is not None:
+        known = OVER_DEVICES | SUMS_OVER_DEVICES | SAME_ON_ALL_DEVICES
+        if op.function not in known or op.arguments.get("axis_index_groups") is not None:
             return Amount(None, None, None, data=given.data)
+        if op.function in SAME_ON_ALL_DEVICES - OVER_DEVICES:
+            return replace(given, rows=None, local=False, reduced=given.data)
         if not given.data and op.function in SUMS_OVER_DEVICES and given.devices is None:
             # The sum of a number is that many times the number: of one, how many devices there are.
             given = replace(given, devices=0)

@@ -185,6 +185,16 @@ PROGRAMS = {
             run = jax.shard_map(f, mesh=mesh, in_specs=(P("data"), P()), out_specs=P("data"))
             print(run(jnp.ones((16, 3)), jax.random.key(0)))  #? same-key-across-vmap
         """,
+    "a list of one key": """
+        def step(x, key):
+            return x + jax.random.normal(key, x.shape)
+
+        def train(batches, key):
+            n = jax.local_device_count()
+            for x in batches:
+                key, sub = jax.random.split(key)
+                print(jax.pmap(step)(x, jnp.stack([sub] * n)))  #! same-key-across-vmap
+        """,
 }
 
 

@@ -163,6 +163,22 @@ PROGRAMS = {
 
         train = jax.pmap(step, axis_name="d")
         """,
+    "a sum of which each device keeps a part": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def step(w, x, y):
+            loss, grads = jax.value_and_grad(mse)(w, x, y)
+            part = lax.psum_scatter(grads, "d", tiled=True)  #! scaled-by-device-count
+            return w - 0.1 * lax.all_gather(part, "d", tiled=True), lax.pmean(loss, "d")
+
+        def right(w, x, y):
+            loss, grads = jax.value_and_grad(mse)(w, x, y)
+            part = lax.psum_scatter(grads, "d", tiled=True) / lax.axis_size("d")
+            return w - 0.1 * lax.all_gather(part, "d", tiled=True), lax.pmean(loss, "d")
+
+        runs = [jax.pmap(f, axis_name="d", in_axes=(None, 0, 0)) for f in (step, right)]
+        """,
 }
 
 

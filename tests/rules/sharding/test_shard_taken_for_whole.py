@@ -97,6 +97,43 @@ PROGRAMS = {
 
         runs = [jax.pmap(f, axis_name="d") for f in (standardise, logged, of_all)]
         """,
+    "a mean of squares beside the mean of all, and a spread beside what was gathered": """
+        def normalise(x):
+            mean = lax.pmean(jnp.mean(x, axis=0), "d")
+            square = jnp.mean(x * x, axis=0)  #! shard-taken-for-whole
+            return (x - mean) * lax.rsqrt(square - mean ** 2 + 1e-5)
+
+        def rank(fitness):
+            everyone = lax.all_gather(fitness, "d").reshape(-1)
+            return (fitness - everyone.mean()) / (fitness.std() + 1e-8)  #! shard-taken-for-whole
+
+        def rank_right(fitness):
+            everyone = lax.all_gather(fitness, "d").reshape(-1)
+            return (fitness - everyone.mean()) / (everyone.std() + 1e-8)
+
+        runs = [jax.pmap(f, axis_name="d") for f in (normalise, rank, rank_right)]
+        """,
+    "norms of the leaves of a tree, and statistics of each device's own rows": """
+        from jax.sharding import PartitionSpec as P
+
+        def clip(grads):
+            square = sum(jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads))  #? shard-taken-for-whole
+            return jax.tree.map(lambda g: g / jnp.sqrt(square), grads)
+
+        def clip_all(grads):
+            square = lax.psum(sum(jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)), "tp")
+            return jax.tree.map(lambda g: g / jnp.sqrt(square), grads)
+
+        def own(x, w):
+            h = x - x.mean(0)  #? shard-taken-for-whole
+            return lax.pmean(jnp.mean((h @ w) ** 2), "tp")
+
+        mesh = jax.make_mesh((4,), ("tp",))
+        for f in (clip, clip_all):
+            run = jax.shard_map(f, mesh=mesh, in_specs=P("tp"), out_specs=P("tp"), check_vma=False)
+            print(run({"a": jnp.ones((16, 4)), "b": jnp.ones(8)}))
+        print(jax.shard_map(own, mesh=mesh, in_specs=(P("tp"), P()), out_specs=P())(jnp.ones((16, 4)), jnp.ones(4)))
+        """,
 }
 
 

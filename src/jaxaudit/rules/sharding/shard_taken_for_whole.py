@@ -12,7 +12,16 @@ from jaxaudit.analyses.queries import ahead, behind, depends, readers, through_o
 from jaxaudit.analyses.replication import along, axes_reduced, axes_split
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, LINEAR, OVER_DEVICES, SCALINGS
+from jaxaudit.ir.functions import (
+    ADDITIONS,
+    AVERAGES,
+    COUNTS,
+    EXTREMES,
+    LINEAR,
+    SAME_ON_ALL_DEVICES,
+    SCALINGS,
+    SUMS_OVER_DEVICES,
+)
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
@@ -89,8 +98,8 @@ class ShardTakenForWhole(Rule):
             for one, axis in found:
                 sent = [step for step in inside if _goes_over(step, axis)]
                 if one.name in _STATISTICS:
-                    witness = next((w.op for w in ways.values() if w.axis == axis and w.reduced is not None), None)
-                    yield _judged(ways[one], witness, sent)
+                    of_all = [(w.op, w.op.operands[0], w.ended) for w in ways.values() if w.axis == axis and w.ended]
+                    yield _judged(ways[one], _witness(ways[one], of_all, facts.flow), sent)
                 elif _is_recurrent(one, facts.flow):
                     yield _recurrence(one, axis, sent, specs_naming(op, axis, facts.flow, shapes))
         for op in program.named("pmap"):
@@ -106,17 +115,43 @@ def _of_shares(op: Op, amounts: Amounts) -> list[Op]:
 
 
 def _beside_reduced(op: Op, amounts: Amounts, flow: Flow) -> Iterator[Obligation]:
-    """Judge statistics of one device's examples that are used together with one of the same array that is of all."""
+    """Judge statistics of one device's examples that are used together with one of the same array that is of all.
+
+    Sums and counts are told by how they grow: `scaled-by-device-count` judges their quotients.
+    """
     ways = [_Way(one, amounts.axis, flow, amounts.is_share) for one in _of_shares(op, amounts)]
     of_all = [(one.op, one.op.operands[0], one.ended) for one in ways if one.reduced is not None]
     inner = _ops(op.regions[0])
     of_all += [(one, of, one.results) for one in inner if (of := _gathers(one, amounts.axis, flow)) is not None]
     for way in ways:
-        others = () if way.used is None or way.reduced is not None else way.used.operands
-        made = set(walk(way.op.operands[:1], lambda one: behind(flow, one, _ELEMENTWISE)))
-        met = (op for op, of, ends in of_all if of in made and any(depends(flow, value, ends) for value in others))
-        if (witness := next(met, None)) is not None:
+        witness = _witness(way, of_all, flow)
+        if witness is not None and way.op.function not in ADDITIONS | COUNTS:
             yield _judged(way, witness, [])
+
+
+def _witness(way: _Way, of_all: list[tuple[Op, Value, Sequence[Value]]], flow: Flow) -> Op | None:
+    """Return the statistic of the same array that is of all devices, and that this one is used together with."""
+    if way.used is None or way.reduced is not None:
+        return None
+    base, made = way.op.operands[0], _computed_of(flow, way.op.operands[0])
+    for op, of, ends in of_all:
+        related = of in made or base in _computed_of(flow, of)
+        if related and (any(depends(flow, value, ends) for value in way.used.operands) or _meet(flow, way.op, ends)):
+            return op
+    return None
+
+
+def _computed_of(flow: Flow, value: Value) -> set[Value]:
+    """Return the arrays that an array was computed from, element by element."""
+    return set(walk((value,), lambda one: behind(flow, one, _ELEMENTWISE)))
+
+
+def _meet(flow: Flow, op: Op, ends: Sequence[Value]) -> bool:
+    """Whether what becomes of a statistic, element by element, meets what becomes of another."""
+    own = set(walk(op.results, lambda one: ahead(flow, one, _ELEMENTWISE)))
+    others = set(walk(ends, lambda one: ahead(flow, one, _ELEMENTWISE))) - own
+    steps = (step for value in own for step in flow.readers.get(value, ()) if step.name == "array.map")
+    return any(value in others for step in steps for value in step.operands)
 
 
 def _gathers(op: Op, axis: str, flow: Flow) -> Value | None:
@@ -191,7 +226,7 @@ def _judged(way: _Way, witness: Op | None, sent: list[Op]) -> Obligation:
         return proved(op.span, f"it is reduced over `{axis}`")
     if way.used is None:
         return proved(op.span, f"it leaves as that of one device along `{axis}`")
-    if any(one.function not in OVER_DEVICES for one in sent):
+    if any(one.function not in SAME_ON_ALL_DEVICES | SUMS_OVER_DEVICES for one in sent):
         return unknown(op.span, f"whether all data along `{axis}` have come by is not known")
     steps = (Step(way.used.span, "it is used here as if it were that of the whole axis"),)
     beside = () if witness is None else (Step(witness.span, f"this one is reduced over `{axis}`"),)
