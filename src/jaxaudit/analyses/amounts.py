@@ -21,6 +21,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import (
     ADDITIONS,
     AVERAGES,
+    BOUNDS,
     COUNTS,
     LINEAR,
     NUMBERS_OF_DEVICES,
@@ -145,9 +146,30 @@ class Amounts:
         """Return what an op with regions gives."""
         if op.name == "grad" and op.results.index(value) >= len(op.regions[0].results):
             return self._slope(op, value, ask)
-        inside = (one for region in op.regions for one in made_inside(op, region, value))
+        inside = [one for region in op.regions for one in made_inside(op, region, value)]
         made = _joined(map(ask, inside))
+        if made is not None and made.data and op.name == "scan" and self._accumulates(op, inside, ask):
+            return replace(made, examples=None if made.examples is None else made.examples + 1)
         return replace(made, rows=True) if made is not None and made.data and op.name == "vmap" else made
+
+    def _accumulates(self, op: Op, ends: list[Value], ask: _Ask) -> bool:
+        """Whether a loop over the examples of a device adds something up in each turn."""
+        loop = Loop(op)
+        params = {one.param for one in loop.carried}
+        makers = [self.flow.maker(one) for end in ends for one in (end, *self._leaf(end))]
+        added = [step for step in makers if step is not None and step.function in SUMS_OF_TWO]
+        before = {one for step in added for value in step.operands for one in self._whole(value)}
+        return bool(params & before) and any((ask(given) or _NUMBER).rows for _, given in loop.elements)
+
+    def _leaf(self, value: Value) -> tuple[Value, ...]:
+        """Return what a function of trees gives for one leaf."""
+        op = self.flow.maker(value)
+        return op.regions[0].results if op is not None and op.name == "tree.map" and op.regions else ()
+
+    def _whole(self, value: Value) -> Iterable[Value]:
+        """Return what a leaf is taken of, and the value itself."""
+        entry = self.flow.entered(value)
+        return (value, *(given_as(*entry, value) if entry is not None and entry.op.name == "tree.map" else ()))
 
     def _slope(self, op: Op, value: Value, ask: _Ask) -> Amount:
         """Return how a gradient grows: as its loss does, unless it goes through other devices."""
@@ -186,6 +208,8 @@ class Amounts:
             return self._counted(op, first, ask)
         if op.name == "array.reduce":
             return self._reduced(op, self._of(first, ask))
+        if op.name == "array.scatter" and op.function == "add":
+            return _added(self._of(op.arguments.get("value"), ask), _joined(map(ask, op.operands)) or _NUMBER)
         if op.name == "array.map":
             return _mapped(op, [self._of(one, ask) for one in op.arguments.values()])
         if op.name in JOINING:
@@ -346,9 +370,17 @@ def _common(one: Amount, other: Amount) -> int | None:
     return one.devices
 
 
+def _added(value: Amount, whole: Amount) -> Amount:
+    """Return how what examples are added to grows, each at a place of its own."""
+    if not whole.data:
+        return whole
+    examples = None if value.examples is None or whole.rows is False else value.examples + 1
+    return replace(whole, examples=examples, devices=value.devices if value.data else 0, rows=False)
+
+
 def _mapped(op: Op, given: list[Amount]) -> Amount:
     """Return how the result of an elementwise function grows."""
-    if op.function in SUMS_OF_TWO | LINEAR:
+    if op.function in SUMS_OF_TWO | LINEAR | BOUNDS:
         return _joined(given) or _NUMBER
     if op.function == "multiply" and len(given) == 2:
         return _scaled(given[0], given[1], 1)

@@ -11,6 +11,7 @@ from enum import Enum
 
 from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import Answers, behind, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
@@ -56,7 +57,7 @@ class Positions:
         """Return what a number is the size of: of the share of one device, or of the whole axis."""
         if not isinstance(value, Value):
             return None
-        of = self._sized(value)
+        of = sized(self.flow, value)
         if of is not None:
             base, at = of
             if at in self.whole(base):
@@ -65,17 +66,6 @@ class Positions:
         if amount.data or amount.examples != 1 or amount.devices is None:
             return None
         return Counted.WHOLE if amount.devices else Counted.SHARE
-
-    def _sized(self, value: Value) -> tuple[Value, int] | None:
-        """Return the array and the axis that a number is the size of."""
-        op = self.flow.maker(value)
-        if op is None or op.name not in ("py.item", "py.unpack", "array.shape") or not op.operands:
-            return None
-        shape = op if op.name == "array.shape" else self.flow.maker(op.operands[0])
-        at = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index", 0)
-        if shape is None or shape.name != "array.shape" or not isinstance(at, int) or not shape.operands:
-            return None
-        return shape.operands[0], at
 
     # Whole axes
 
@@ -163,6 +153,32 @@ class Positions:
             return (one for region in op.regions for one in made_inside(op, region, value))
         entry = self.flow.entered(value)
         return () if entry is None else source_of(*entry, value)
+
+
+def sized(flow: Flow, value: Value) -> tuple[Value, int] | None:
+    """Return the array and the axis that a number is the size of."""
+    op = flow.maker(value)
+    if op is None or op.name not in ("py.item", "py.unpack", "array.shape") or not op.operands:
+        return None
+    shape = op if op.name == "array.shape" else flow.maker(op.operands[0])
+    at = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index", 0)
+    if shape is None or shape.name != "array.shape" or not isinstance(at, int) or not shape.operands:
+        return None
+    return shape.operands[0], at
+
+
+def begins(op: Op, flow: Flow, shapes: Shapes) -> tuple[str, str] | None:
+    """Return the axis of a device's place and that of the size it is multiplied with, as where its share begins."""
+    makers = [flow.maker(one) for one in op.operands]
+    index = next((one for one in makers if one is not None and one.function == "axis_index"), None)
+    sizes = [of for one in op.operands if (of := sized(flow, one)) is not None]
+    if index is None or len(sizes) != 1:
+        return None
+    (base, at), along = sizes[0], axes_reduced(index)
+    names = [
+        label.name for dim in (shapes.of(base).dims or ())[at:][:1] for label in dim.labels if label.kind == "shard"
+    ]
+    return (next(iter(along)), names[0]) if along is not None and len(along) == len(names) == 1 else None
 
 
 def _both(given: Iterable[_Axes]) -> _Axes:

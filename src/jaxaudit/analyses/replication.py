@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from jaxaudit.analyses.axes.meetings import meetings
 from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import behind, through_ops, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import axes_of
@@ -22,6 +24,7 @@ from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import (
     ADDITIONS,
     AVERAGES,
+    COPIES_FOR_DEVICES,
     CUMULATIVE,
     EXTREMES,
     LINEAR,
@@ -407,6 +410,22 @@ def axes_split(specs: tuple[Value | None, ...] | None, shapes: Shapes) -> list[_
         else frozenset(name for names in one.spec for name in names or ())
         for one in placings
     ]
+
+
+_HOLDING = through_ops(
+    "array.join", "array.create", "py.container", "py.attr", "py.unpack", "device.place", "array.convert"
+)
+
+
+def is_copied(flow: Flow, value: Value) -> bool:
+    """Whether a value holds the same for every device: it was copied along an axis, or is a list of one thing."""
+    makers = (flow.maker(one) for one in walk((value,), lambda one: behind(flow, one, _HOLDING)))
+    return any(op is not None and (op.function in COPIES_FOR_DEVICES or _repeats(op)) for op in makers)
+
+
+def _repeats(op: Op) -> bool:
+    """Whether an op writes a list of one thing again and again: `[x] * n`."""
+    return op.name == "array.map" and isinstance(op.arguments.get("x"), tuple) and op.function == "multiply"
 
 
 def is_checked(op: Op) -> bool:

@@ -195,6 +195,17 @@ PROGRAMS = {
                 key, sub = jax.random.split(key)
                 print(jax.pmap(step)(x, jnp.stack([sub] * n)))  #! same-key-across-vmap
         """,
+    "copies of parameters from one key": """
+        def init(key):
+            first, second = jax.random.split(key)
+            return jax.random.normal(first, (8, 16)), jax.random.normal(second, (16,))
+
+        def start(key, n):
+            return jax.pmap(init)(jnp.stack([key] * n))
+
+        def start_too(key, n):
+            return jax.pmap(init)(jnp.broadcast_to(key, (n, *key.shape)))
+        """,
 }
 
 

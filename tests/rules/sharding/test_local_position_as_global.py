@@ -84,6 +84,24 @@ PROGRAMS = {
 
         runs = [jax.pmap(f, axis_name="d") for f in (nearest, nearest_right)]
         """,
+    "the place along another axis of the mesh": """
+        from jax.sharding import PartitionSpec as P
+
+        def embed(table, ids):
+            n = table.shape[0]
+            local = ids - lax.axis_index("data") * n  #! local-position-as-global
+            return lax.psum(jnp.where((local >= 0) & (local < n), table[jnp.clip(local, 0, n - 1)], 0.0), "model")
+
+        def right(table, ids):
+            n = table.shape[0]
+            local = ids - lax.axis_index("model") * n
+            return lax.psum(jnp.where((local >= 0) & (local < n), table[jnp.clip(local, 0, n - 1)], 0.0), "model")
+
+        mesh = jax.make_mesh((2, 4), ("data", "model"))
+        for f in (embed, right):
+            run = jax.shard_map(f, mesh=mesh, in_specs=(P("model"), P("data")), out_specs=P("data"))
+            print(run(jnp.ones(64), jnp.ones(8, jnp.int32)))
+        """,
 }
 
 

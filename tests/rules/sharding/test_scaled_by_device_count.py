@@ -179,6 +179,43 @@ PROGRAMS = {
 
         runs = [jax.pmap(f, axis_name="d", in_axes=(None, 0, 0)) for f in (step, right)]
         """,
+    "gradients that a loop adds up": """
+        def mse(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
+
+        def summed(w, xs, ys):
+            def body(carry, pair):
+                loss, grad = jax.value_and_grad(mse)(w, *pair)
+                return (carry[0] + loss, carry[1] + grad), None
+
+            (loss, grad), _ = lax.scan(body, (0.0, jnp.zeros_like(w)), (xs, ys))
+            return loss / xs.shape[0], grad / xs.shape[0]
+
+        def step(w, xs, ys):
+            loss, grad = summed(w, xs, ys)
+            return w - 0.1 * lax.psum(grad, "d"), lax.pmean(loss, "d")  #! scaled-by-device-count
+
+        def right(w, xs, ys):
+            loss, grad = summed(w, xs, ys)
+            return w - 0.1 * lax.pmean(grad, "d"), lax.pmean(loss, "d")
+
+        runs = [jax.pmap(f, axis_name="d") for f in (step, right)]
+        """,
+    "counts by bin": """
+        def calibration(bins, hit):
+            count = jnp.zeros(10).at[bins].add(1.0)
+            hits = jnp.zeros(10).at[bins].add(hit)
+            count, hits = lax.psum(count, "d"), lax.pmean(hits, "d")  #! scaled-by-device-count
+            return hits / jnp.maximum(count, 1)
+
+        def right(bins, hit):
+            count = jnp.zeros(10).at[bins].add(1.0)
+            hits = jnp.zeros(10).at[bins].add(hit)
+            count, hits = lax.psum((count, hits), "d")
+            return hits / jnp.maximum(count, 1)
+
+        runs = [jax.pmap(f, axis_name="d") for f in (calibration, right)]
+        """,
 }
 
 

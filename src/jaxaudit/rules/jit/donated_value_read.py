@@ -135,6 +135,10 @@ class DonatedValueRead(Rule):
         ),
     )
     invalid = (
+        Example(
+            "def train(step, w, x):\n    new = jax.pmap(step, donate_argnums=0)(w, x)\n    return new - w  #!\n",
+            "given to several devices",
+        ),
         Example(_PROGRAM.format(call="new = update(params, grads)", mark="  #!"), "the old value is read"),
         Example(
             """
@@ -225,9 +229,9 @@ class DonatedValueRead(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
         # Inside of traced code a call is compiled along with what is around it: there its arguments are no buffers.
-        visits = list(facts.get(TracingFacts).of("jit"))
+        visits = list(facts.get(TracingFacts).of("jit", "pmap"))
         inside = {visit.op for visit in visits} - {visit.op for visit in visits if visit.stage is None}
-        for op in program.named("jit"):
+        for op in program.named("jit", "pmap"):
             if op in inside:
                 yield from _kept(op)
             else:

@@ -9,7 +9,10 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
+from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.replication import is_copied
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import CALCULATING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, short, steps, way_to
@@ -118,6 +121,9 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> It
     if same and op.name in ("pmap", "shard_map") and all(callee_of(use.origin.spot) == "init" for use in same):
         yield proved(op.span, f"every {element} is to start from the same parameters")
         return
+    if same and op.name in ("pmap", "shard_map") and _makes_copies(op, facts):
+        yield proved(op.span, f"every {element} is to make the same")
+        return
     if same:
         seeded = any(one.turn is Turn.SEEDED and one.use is same[0] for one in turned)
         yield _finding(op, same[0], keys, seeded=seeded)
@@ -129,6 +135,14 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> It
     elif turned:
         name = key_name(keys, turned[0].use)
         yield proved(op.span, f"{name} is another key for each {element} of {kind}")
+
+
+def _makes_copies(op: Op, facts: Facts) -> bool:
+    """Whether devices are given keys alone and put nothing together: copies of what one of them would make."""
+    given = [one for _, one in Mapped(op).elements]
+    inner = walk(op.regions, lambda region: (one for step in region.ops for one in step.regions))
+    together = any(step.name == "collective" for region in inner for step in region.ops)
+    return not together and bool(given) and all(is_copied(facts.flow, one) for one in given)
 
 
 def _is_array(op: Op, facts: Facts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.positions import Counted, Positions
+from jaxaudit.analyses.positions import Counted, Positions, begins
 from jaxaudit.analyses.queries import behind, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
@@ -78,6 +78,12 @@ class LocalPositionAsGlobal(Rule):
             along = _Along(Positions(facts, axis), facts)
             yield from along.judged()
             yield from (one for op in gathers if axes_reduced(op) == {axis} for one in along.entering(op))
+        for op in program.mapping("multiply"):
+            axes = begins(op, facts.flow, facts.get(Shapes))
+            if axes is not None and axes[0] != axes[1]:
+                yield _along_other(op, *axes)
+            elif axes is not None:
+                yield proved(op.span, f"the share of this device along `{axes[0]}` begins here")
 
 
 class _Along:
@@ -162,6 +168,16 @@ class _Along:
 
 def _values(index: Argument) -> list[Argument]:
     return list(index) if isinstance(index, tuple) else [index]
+
+
+def _along_other(op: Op, axis: str, spread: str) -> Obligation:
+    return Obligation(
+        op.span,
+        message=f"the size of a share along `{spread}` is multiplied with the place of the device along `{axis}`",
+        current=f"the axis is spread over `{spread}`, so that its shares do not begin at multiples of this place",
+        expected="where a share begins is told by the place along the axis of the mesh that it is spread over",
+        suggestion=f'`jax.lax.axis_index("{spread}")`',
+    )
 
 
 def _finding(made: Op, used: Op, axis: str) -> Obligation:

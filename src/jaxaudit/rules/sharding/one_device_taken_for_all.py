@@ -8,11 +8,11 @@ from functools import cached_property
 from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import Through, behind, depends, entered, last, left, nothing, walk
-from jaxaudit.analyses.replication import axes_reduced
+from jaxaudit.analyses.replication import axes_reduced, is_copied
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.functions import COPIES_FOR_DEVICES, FIRST_DEVICE, OVER_DEVICES, SAME_ON_ALL_DEVICES
+from jaxaudit.ir.functions import FIRST_DEVICE, OVER_DEVICES, SAME_ON_ALL_DEVICES
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import UNFOLLOWED
 from jaxaudit.libraries.lookup import playing
@@ -158,7 +158,9 @@ class _Devices:
         """The parameters that may differ from device to device: mapped, no copies, and not what devices have made."""
         made = [one for op in self.flow.program.named("pmap") for one in op.results]
         pairs = [(param, given) for param, given in Mapped(self.op).elements if not depends(self.flow, given, made)]
-        return frozenset(param for param, given in pairs if not self._is_copied(given) and not self._is_trained(param))
+        return frozenset(
+            param for param, given in pairs if not is_copied(self.flow, given) and not self._is_trained(param)
+        )
 
     @cached_property
     def _fresh(self) -> frozenset[Value]:
@@ -173,13 +175,7 @@ class _Devices:
     def _shares(self) -> bool:
         """Whether the devices do one thing together: something is the same for all of them."""
         elements = Mapped(self.op).elements
-        return len(elements) < len(self.op.operands) or any(self._is_copied(given) for _, given in elements)
-
-    def _is_copied(self, given: Value) -> bool:
-        """Whether an argument holds the same for every device."""
-        holding = walk((given,), lambda one: behind(self.flow, one, lambda op: op.name in _HANDED_ON))
-        makers = (self.flow.maker(one) for one in holding)
-        return any(op is not None and (op.function in COPIES_FOR_DEVICES or _repeats(op)) for op in makers)
+        return len(elements) < len(self.op.operands) or any(is_copied(self.flow, given) for _, given in elements)
 
     def _is_trained(self, param: Value) -> bool:
         """Whether a derivative is taken by a parameter."""
@@ -238,11 +234,6 @@ class _Devices:
 def _keeps_statistics(op: Op) -> bool:
     """Whether a call of a network gives its renewed collections back, of which nothing is said of devices."""
     return op.name == "py.call_library" and op.arguments.get("mutable") not in (None, False)
-
-
-def _repeats(op: Op) -> bool:
-    """Whether an op writes a list of one thing again and again: `[x] * n`."""
-    return op.name == "array.map" and isinstance(op.arguments.get("x"), tuple) and op.function == "multiply"
 
 
 def _ops(region: Region) -> Iterator[Op]:
