@@ -128,6 +128,38 @@ PROGRAMS = {
         clip(jnp.ones(4))
         clip(jnp.ones((4, 3)))
         """,
+    "weighted means that are written out": """
+        def of_any_size(v, m):
+            return jnp.sum(v * m, axis=-1) / (jnp.sum(m, axis=-2) + 1e-6)  #! reduction-over-wrong-axis
+
+        def pooled(x, mask):
+            n = jnp.maximum(mask.sum(0), 1.0)  #! reduction-over-wrong-axis
+            return jnp.einsum("btd,bt->bd", x, mask) / n[:, None]
+
+        def loss(err, valid):
+            w = valid.astype(jnp.float32)
+            return (jnp.sum(err * w, axis=1) / jnp.sum(w)).mean()  #? reduction-over-wrong-axis
+
+        def right(x, logp, mask, onehot):
+            means = (logp * mask).sum(axis=1) / mask.sum(axis=1), (logp * mask).sum() / mask.sum()
+            pooled = (x * mask[..., None]).sum(1) / jnp.maximum(mask.sum(1), 1)[:, None]
+            whole = (jnp.sum(logp * mask, axis=1) / jnp.sum(mask)).sum()
+            return means, pooled, whole, (onehot.T @ logp) / onehot.sum(0)[:, None]
+
+        loss(jnp.ones((8, 12)), jnp.ones((8, 12), bool))
+        right(jnp.ones((8, 12, 3)), jnp.ones((8, 12)), jnp.ones((8, 12)), jnp.ones((8, 4)))
+        """,
+    "one answer for all examples": """
+        def accuracy(logits, labels):
+            guess = jnp.argmax(logits)  #! reduction-over-wrong-axis
+            return jnp.mean(guess == labels)
+
+        def right(logits, label):
+            return jnp.argmax(logits) == label
+
+        accuracy(jnp.ones((8, 3)), jnp.zeros(8, int))
+        shares = jnp.mean(jax.vmap(right)(jnp.ones((8, 3)), jnp.zeros(8, int)))
+        """,
     "shares that are meant to be summed over another axis": """
         from jax.scipy.special import logsumexp
 

@@ -65,13 +65,13 @@ def _axes(op: Op, flow: Flow) -> tuple[tuple[int, ...] | None, bool, Op | None]:
     top, bottom = op.argument("x"), op.argument("y")
     if wanted is None or not isinstance(top, Value) or not isinstance(bottom, Value):
         return None, False, None
-    total = _total(bottom, flow)
+    total = total_behind(bottom, flow)
     if total is None or total.function != wanted or not total.operands or not _same(total.operands[0], top, flow):
         return None, False, None
     return axes_in(total.argument("axis")), wanted == "logsumexp", total
 
 
-def _total(value: Value, flow: Flow) -> Op | None:
+def total_behind(value: Value, flow: Flow) -> Op | None:
     """Return the reduction that a value is, with its axis put back or a small number added."""
 
     def before(one: Value) -> Sequence[Value]:
@@ -91,7 +91,7 @@ def _same(first: Value, second: Value, flow: Flow) -> bool:
     """Whether two values are one, or are computed alike of the same."""
     pending = [(first, second)]
     for one, other in pending:
-        one, other = _plain(one, flow), _plain(other, flow)
+        one, other = plain(one, flow), plain(other, flow)
         ops = flow.maker(one), flow.maker(other)
         if one is other:
             continue
@@ -108,7 +108,7 @@ def _same(first: Value, second: Value, flow: Flow) -> bool:
     return True
 
 
-def _plain(value: Value, flow: Flow) -> Value:
+def plain(value: Value, flow: Flow) -> Value:
     """Return what a value was before conversions, and before it was handed to a function."""
 
     def before(one: Value) -> Sequence[Value]:
@@ -149,7 +149,7 @@ def _masks(facts: Facts, op: Op, value: Value) -> bool:
 
 
 def _is_mask(facts: Facts, value: Value) -> bool:
-    source = _plain(value, facts.flow)
+    source = plain(value, facts.flow)
     maker = facts.flow.maker(source)
     known = maker is not None and maker.function in COMPARISONS | TRUTHS | MASKS
     return known or facts.get(Shapes).of(source).dtype == "bool"

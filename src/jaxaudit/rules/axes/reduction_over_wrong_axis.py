@@ -27,7 +27,9 @@ from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, SPREADS
 from jaxaudit.ir.ops import KEEPING
+from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
+from jaxaudit.rules.axes._shared.written_means import judged_means
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
 _PROGRAM = """
@@ -48,6 +50,7 @@ class ReductionOverWrongAxis(Rule):
     `@`, or a product and a `sum`) and compares the axis that adds up to one with the axis that is summed over. It also
     finds reductions that take an axis away which the result then meets, while the other one has a name of its own, and
     statistics that keep an axis which is another one in the array they are used on.
+    A weighted mean that is written out, `(w * x).sum(axis=1) / w.sum(axis=1)`, has to sum both over the same axes.
     Mean and spread of one array that are calculated with together have to be over the same axes, and so have a
     `log_softmax` and what picks the entry of each label (`take_along_axis`, an index array, a one-hot mask).
 
@@ -168,6 +171,8 @@ class ReductionOverWrongAxis(Rule):
         yield from map(_wrong_axis_kept, axes_facts(facts).caused(Cause.KEPT))
         yield from samples(facts)
         yield from map(_of_two_ranks, two_ranks(facts))
+        yield from judged_means(facts)
+        yield from one_for_all(facts)
 
 
 def _wrong_axis_left(conflict: Conflict) -> Obligation:
