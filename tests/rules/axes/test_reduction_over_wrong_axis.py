@@ -149,6 +149,30 @@ PROGRAMS = {
         loss(jnp.ones((8, 12)), jnp.ones((8, 12), bool))
         right(jnp.ones((8, 12, 3)), jnp.ones((8, 12)), jnp.ones((8, 12)), jnp.ones((8, 4)))
         """,
+    "unit vectors that are compared": """
+        def unit(x, axis=-1):
+            return x / (jnp.linalg.norm(x, axis=axis, keepdims=True) + 1e-8)
+
+        def loss(images, texts):
+            images = images / jnp.linalg.norm(images, axis=0, keepdims=True)  #! reduction-over-wrong-axis
+            return -jnp.diag(jax.nn.log_softmax(images @ unit(texts).T, axis=1)).mean()
+
+        def other(images, texts):
+            images = images * jax.lax.rsqrt(jnp.sum(images**2, 0, keepdims=True))  #! reduction-over-wrong-axis
+            return jnp.argmax(jnp.einsum("id,td->it", images, unit(texts)), axis=1)
+
+        def right(images, texts, w):
+            columns = w / jnp.sqrt(jnp.sum(w * w, axis=0, keepdims=True))
+            return jax.nn.softmax(unit(images) @ unit(texts).T), jax.nn.softmax(unit(images) @ columns)
+
+        def factors(a, b):
+            return unit(a, 0) @ unit(b, 0).T
+
+        loss(jnp.ones((16, 8)), jnp.ones((16, 8)))
+        other(jnp.ones((16, 8)), jnp.ones((16, 8)))
+        right(jnp.ones((16, 8)), jnp.ones((16, 8)), jnp.ones((8, 4)))
+        factors(jnp.ones((16, 8)), jnp.ones((16, 8)))
+        """,
     "one answer for all examples": """
         def accuracy(logits, labels):
             guess = jnp.argmax(logits)  #! reduction-over-wrong-axis

@@ -127,6 +127,8 @@ def meeting(facts: Facts, turn: Op) -> Meeting | None:
     if start is None or after is None:
         return None
     turned = dict.fromkeys(courses(facts, (after,)))
+    if all(course.by is None for course in turned):
+        return None
     slots = {course.slot for course in turned}
     before = [*sources(facts, start)]
     plain = {course.slot for course in courses(facts, before)} - slots

@@ -66,13 +66,19 @@ def _axes(op: Op, flow: Flow) -> tuple[tuple[int, ...] | None, bool, Op | None]:
     if wanted is None or not isinstance(top, Value) or not isinstance(bottom, Value):
         return None, False, None
     total = total_behind(bottom, flow)
-    if total is None or total.function != wanted or not total.operands or not _same(total.operands[0], top, flow):
+    if total is None or total.function != wanted or not total.operands or not same_values(total.operands[0], top, flow):
         return None, False, None
     return axes_in(total.argument("axis")), wanted == "logsumexp", total
 
 
 def total_behind(value: Value, flow: Flow) -> Op | None:
     """Return the reduction that a value is, with its axis put back or a small number added."""
+    op = behind_guards(value, flow)
+    return op if op is not None and op.name in ("array.reduce", "array.linalg") else None
+
+
+def behind_guards(value: Value, flow: Flow) -> Op | None:
+    """Return what made a value before its axes were put back and it was kept away from zero."""
 
     def before(one: Value) -> Sequence[Value]:
         op = flow.maker(one)
@@ -83,11 +89,10 @@ def total_behind(value: Value, flow: Flow) -> Op | None:
         return op.operands if kept and len(op.operands) == 1 else ()
 
     *_, source = walk((value,), before)
-    op = flow.maker(source)
-    return op if op is not None and op.name == "array.reduce" else None
+    return flow.maker(source)
 
 
-def _same(first: Value, second: Value, flow: Flow) -> bool:
+def same_values(first: Value, second: Value, flow: Flow) -> bool:
     """Whether two values are one, or are computed alike of the same."""
     pending = [(first, second)]
     for one, other in pending:

@@ -29,7 +29,7 @@ from jaxaudit.ir.functions import AVERAGES, SPREADS
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
-from jaxaudit.rules.axes._shared.written_means import judged_means
+from jaxaudit.rules.axes._shared.written_means import judged_means, judged_units
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
 _PROGRAM = """
@@ -172,6 +172,7 @@ class ReductionOverWrongAxis(Rule):
         yield from samples(facts)
         yield from map(_of_two_ranks, two_ranks(facts))
         yield from judged_means(facts)
+        yield from judged_units(facts)
         yield from one_for_all(facts)
 
 

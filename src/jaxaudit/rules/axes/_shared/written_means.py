@@ -1,10 +1,11 @@
-"""What is said of weighted means that are written out as two sums."""
+"""What is said of weighted means that are written out as two sums, and of products of unit vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.means import WrittenMean, written_means
+from jaxaudit.analyses.axes.units import Compared, compared_units
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.ir.functions import AVERAGES
@@ -48,3 +49,23 @@ def _apart(one: WrittenMean) -> Obligation:
 
 def _words(axes: frozenset[int] | None) -> str:
     return "all axes" if axes is None else f"axis {', '.join(map(str, sorted(axes)))}" if axes else "no axis"
+
+
+def judged_units(facts: Facts) -> Iterator[Obligation]:
+    """Say of every product of unit vectors whether it sums over the axis along which they have the length one."""
+    for one in compared_units(facts):
+        if one.is_summed:
+            yield proved(one.op.span, "the vectors have the length one along the axis that their product sums over")
+        else:
+            yield _no_angle(one)
+
+
+def _no_angle(one: Compared) -> Obligation:
+    return Obligation(
+        one.op.span,
+        message=f"vectors get the length one along axis {one.axis}, but their product sums over another",
+        current="the product is no cosine: its size depends on how long the vectors are",
+        expected="the vectors that are compared have the length one along the axis of their components",
+        steps=(Step(one.product.span, f"the product sums over another axis here, and axis {one.axis} stays"),),
+        suggestion="take the norm over the axis of the components, mostly `axis=-1`",
+    )
