@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import holders
+from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.functions import VIEWS
 from jaxaudit.ir.interfaces import Loop, given_as, leaves_as
-from jaxaudit.ir.ops import BODIES, INLINE, LOOPS
+from jaxaudit.ir.ops import BODIES, INLINE, LOOPS, STORES
 from jaxaudit.spans import Span
+
+
+_PARTS = ("py.attr", "py.item", "py.unpack", "py.element", "tree.leaf")
+"""Ops that take something out of what holds it."""
 
 
 class Way(IntEnum):
@@ -45,6 +51,28 @@ def goes_on(flow: Flow, old: Value, made: Op, *, method: bool = False) -> list[G
         found.append(GoesOn(Way.CARRIED, made.span))
     again = _is_same_in_turns(flow, old, made) or (method and _is_kept(flow, old, flow.places.region_of[made]))
     return [*found, GoesOn(Way.AGAIN, made.span)] if again else found
+
+
+def handed_on_within(flow: Flow, old: Value, made: Op) -> list[GoesOn]:
+    """Return how a value is handed on in what it was taken out of, after an op that made its successor.
+
+    What something is put into, or set in, is no longer as it was.
+    """
+    around = list(walk((old,), lambda one: _taken_from(flow, one)))[1:]
+    whole = [one for one in around if not any(op.name in STORES for op in flow.readers.get(one, ()))]
+    ways = [way for one in whole for way in goes_on(flow, one, made)]
+    return [one for one in ways if one.way in (Way.RETURNED, Way.CARRIED)]
+
+
+def _taken_from(flow: Flow, value: Value) -> Iterator[Value]:
+    """Return what a value is a part or an element of, also under the name that a call gives it by."""
+    op = flow.maker(value)
+    if op is None:
+        given = flow.passed(value)
+        yield from () if given is None else (given,)
+    elif op.name in _PARTS or (op.name == "py.call_library" and op.function in VIEWS):
+        whole = op.value("base", "iterable", "tree")
+        yield from op.operands[:1] if whole is None else (whole,)
 
 
 def _way(flow: Flow, op: Op, old: Value) -> Way:

@@ -188,6 +188,10 @@ class Attributes:
     """The leaves of what a noted value was made from, by name."""
     alike = _items("alike")
     """Those of these names that hold a record of its class."""
+    settings = _items("settings")
+    """The attributes that a noted value was made from, which the project sets and reads nowhere else."""
+    parts = _items("parts")
+    """The names of the fields or entries of a noted value, where it is a record or a mapping of known ones."""
     position = _number("position")
     read_count = _number("read")
     is_method = _flag("method")

@@ -315,5 +315,7 @@ LENGTHENING = _ids("append extend appendleft insert")
 """Methods that make a list longer."""
 ITERATORS = _ids("zip enumerate generator range map filter")
 """Objects that Python goes through once, item by item."""
+VIEWS = _ids("items values list tuple reversed sorted zip enumerate")
+"""Give the items of a container of Python, as they are."""
 QUESTIONS = frozenset(("not", "is", "is not", "in", "not in", "isinstance"))
 """Operators on Python values whose answer is one of Python's own truth values."""

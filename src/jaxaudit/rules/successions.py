@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import carried_on, depends, left, made_by, walk
-from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
+from jaxaudit.analyses.queries import carried_on, depends, left, made_by, readers, walk
+from jaxaudit.analyses.succession import GoesOn, Way, goes_on, handed_on_within, own_loop
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Symbol, Value
@@ -37,6 +37,8 @@ class Lost:
     """How it goes on; never empty."""
     newer: Value | None = None
     """One leaf of the successor, where it has any."""
+    renews: bool = False
+    """Whether it is bound to the variable that held the old value."""
 
     @property
     def handed_on(self) -> bool:
@@ -92,6 +94,7 @@ def goes_on_from(
     for name, leaves in (note.made_of or {}).items():
         if made is not None and wanted(name, leaves):
             ways = [way for leaf in leaves for way in goes_on(flow, leaf, made, method=note.is_method)]
+            ways += [way for leaf in leaves for way in handed_on_within(flow, leaf, made)]
             if ways:
                 yield name, leaves, ways
 
@@ -129,7 +132,10 @@ def _is_read(value: Value, note: Op, facts: Facts) -> bool:
 
 def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
     """Return how what a version succeeds goes on, under the name that its maker was given it by."""
-    ways = {one: goes_on(flow, one, made, method=note.is_method) for one in version.old}
+    ways = {
+        one: [*goes_on(flow, one, made, method=note.is_method), *handed_on_within(flow, one, made)]
+        for one in version.old
+    }
     old = tuple(one for one in version.in_order if ways[one])
     if not old:
         return None
@@ -137,10 +143,11 @@ def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
     handed = max(old, key=lambda one: max(way.way for way in ways[one]))
     named = {name: leaves for name, leaves in (note.made_of or {}).items() if leaves and version.old >= set(leaves)}
     names = sorted(named, key=lambda name: handed not in named[name])
+    names += [note.label] if note.renews else []
     variable = next(iter(names), None) or next((one.name for one in (handed, *old) if one.name), "it")
     found = tuple(way for one in old for way in ways[one])
     newer = next(iter(note.values or ()), None)
-    return Lost(note.label, note.span, made, version.ground, old, variable, found, newer)
+    return Lost(note.label, note.span, made, version.ground, old, variable, found, newer, note.renews)
 
 
 def _by_the_way(note: Op, flow: Flow) -> Lost | None:
@@ -149,8 +156,11 @@ def _by_the_way(note: Op, flow: Flow) -> Lost | None:
     made = flow.made_at(note.made_at, note) if note.made_at is not None else None
     made = flow.maker(values[0]) if made is None and values else made
 
+    def is_alike(name: str, leaves: tuple[Value, ...]) -> bool:
+        return name in (note.alike or ()) or (len(leaves) == 1 and _is_read_as(flow, leaves[0], note.parts or ()))
+
     def is_succeeded(name: str, leaves: tuple[Value, ...]) -> bool:
-        if name in (note.alike or ()):
+        if is_alike(name, leaves):
             return any(depends(flow, new, leaves) for new in values)
         if not leaves or len(leaves) != len(values) or len(set(leaves)) < len(leaves):
             return False
@@ -162,9 +172,16 @@ def _by_the_way(note: Op, flow: Flow) -> Lost | None:
     if made is None:
         return None
     for name, leaves, ways in goes_on_from(note, flow, is_succeeded):
-        ground = Ground.STRUCTURE if len(values) > 1 or name in (note.alike or ()) else Ground.VARIABLE
-        return Lost(note.label, note.span, made, ground, leaves, name, tuple(ways), values[0])
+        ground = Ground.STRUCTURE if len(values) > 1 or is_alike(name, leaves) else Ground.VARIABLE
+        return Lost(note.label, note.span, made, ground, leaves, name, tuple(ways), values[0], note.renews)
     return None
+
+
+def _is_read_as(flow: Flow, value: Value, parts: Sequence[str]) -> bool:
+    """Whether several parts of something from elsewhere are read, and all of them have one of these names."""
+    ops = [op for op in readers(flow, value) if op.name in ("py.attr", "py.item")]
+    read = [op.label if op.name == "py.attr" else op.arguments.get("index") for op in ops]
+    return all(one in parts for one in read) and len({one for one in read if isinstance(one, str)}) > 1
 
 
 def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
@@ -189,6 +206,8 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
     if lost.ground is Ground.NATURE or made.name == "tree.map" or computes_nothing_else:
         return True
     if any(one.way is Way.CARRIED for one in lost.ways):
+        return True
+    if any(one.way is Way.RETURNED for one in lost.ways) and (lost.renews or lost.ground is not Ground.VARIABLE):
         return True
     if own_loop(flow, made) is None:
         # It may be called for what else it gives.

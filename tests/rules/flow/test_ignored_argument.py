@@ -18,6 +18,66 @@ PROGRAMS = {
             scale, chance = jnp.exp(scale), jnp.exp(chance)
             return grow(x, scale, chance, chance) + shrink(x, scale, chance, chance) + keep(x, scale, chance, chance)
         """,
+    "a setting of the function around goes into what nobody reads": """
+        @jax.jit
+        def sample(x, labels, strength):
+            def body(x, t):
+                told = jnp.tanh(x * t + labels)
+                free = jnp.tanh(x * t)
+                mixed = free + strength * (told - free)  #! ignored-argument
+                return x - 0.1 * told, None
+
+            return jax.lax.scan(body, x, jnp.arange(9.0))[0]
+
+        def used(x, labels, strength):
+            def body(x, t):
+                told = jnp.tanh(x * t + labels)
+                free = jnp.tanh(x * t)
+                mixed = free + strength * (told - free)  #? value-never-read
+                return x - 0.1 * told * strength, None
+
+            return jax.lax.scan(body, x, jnp.arange(9.0))[0]
+
+        def shown(x, labels, strength):
+            def body(x, t):
+                told = jnp.tanh(x * t + labels)
+                mixed = told * strength
+                jax.debug.print("{}", mixed)
+                return x - 0.1 * told, None
+
+            return jax.lax.scan(body, x, jnp.arange(9.0))[0]
+        """,
+    "a setting of an object goes into what nobody reads": """
+        class Sampler:
+            def __init__(self, w, heat, floor):
+                self.w = w
+                self.heat = heat
+                self.floor = floor
+
+            def draw(self, key, h):
+                logits = h @ self.w
+                scaled = logits / self.heat  #! ignored-argument
+                return jax.random.categorical(key, logits)
+
+            def least(self, h):
+                logits = h @ self.w
+                low = logits - self.floor
+                return logits
+
+            def rest(self, x):
+                return x.max(), self.floor
+        """,
+    "a value for later that is said to be unwanted": """
+        class Sampler:
+            def __init__(self, w, heat):
+                self.w = w
+                self.heat = heat
+
+            def draw(self, key, h):
+                logits = h @ self.w
+                _scaled = logits / self.heat
+                return jax.random.categorical(key, logits)
+        """,
     "the time of a step is left from an earlier version": """
         @jax.jit
         def step(i, state):

@@ -295,14 +295,18 @@ def _returns(call: Op, name: str) -> Iterator[Step]:
 
 
 def _left(unread: Unread) -> Obligation:
-    name, params = unread.note.label, ", ".join(f"`{one.name}`" for one in unread.params)
-    does = "do" if len(unread.params) > 1 else "does"
+    name, params = unread.note.label, ", ".join(f"`{one}`" for one in unread.inputs)
+    does = "do" if len(unread.inputs) > 1 else "does"
+    steps = (
+        [] if unread.instead is None else [Step(unread.instead, "what it was computed from is read here, as it was")]
+    )
     return Obligation(
         unread.note.span,
-        message=f"nothing reads `{name}`, and {params} of this function {does} nothing else",
+        message=f"nothing reads `{name}`, and {params} {does} nothing else",
         current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
         expected=f"the function goes on with `{name}`",
-        suggestion=f"use `{name}` where it was meant, or leave out the parameter",
+        steps=tuple(steps),
+        suggestion=f"use `{name}` where it was meant, or leave out {params}",
     )
 
 

@@ -251,6 +251,7 @@ def _started_over(note: Op, old: Value, step: Op) -> Obligation:
 def _finding(lost: Lost, surely: bool | None) -> Obligation:
     maker, variable = called(lost.made), lost.variable
     subject = "the result here, the" if lost.label == "_" else f"`{lost.label}`, the"
+    subject = "this, the" if lost.label == variable else subject
     if surely is None:
         reason = f"{subject} newer `{variable}`, is not read, and the old one is used on: it may not be wanted"
         return unknown(lost.span, reason)

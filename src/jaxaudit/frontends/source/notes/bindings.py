@@ -15,6 +15,7 @@ from jaxaudit.frontends.source.interpret.syntax import FunctionNode, names_in, w
 from jaxaudit.frontends.source.interpret.usage import chooses_parameters
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
+from jaxaudit.frontends.source.notes.settings import read_here_alone
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, written_in
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
@@ -91,6 +92,8 @@ def note_unread(
                 "renews": target.id in names_in(made),
                 "made_of": _made_of(it, made, before),
                 "alike": _alike(it, it.frame.env[target.id], made),
+                "settings": read_here_alone(it.project, made),
+                "parts": _parts_named(it, it.frame.env[target.id]),
                 "method": function.owner is not None and function.kind == "function",
             }
             it.emit("py.unread", it.span(target), attrs=attrs, results=0)
@@ -174,6 +177,17 @@ def _alike(it: Interpreter, value: Abstract, made: ast.expr) -> tuple[str, ...]:
     cls = _class_of(it, value)
     others = [(name, it.frame.env[name]) for name in names_in(made) if name in it.frame.env] if cls is not None else ()
     return tuple(name for name, other in others if other != value and _class_of(it, other) is cls)
+
+
+def _parts_named(it: Interpreter, value: Abstract) -> tuple[str, ...]:
+    """Return the names of the fields of a record, or of the entries of a mapping."""
+    held = it.heap[value] if isinstance(value, Ref) else value
+    match held:
+        case Record() | ObjectBox():
+            return tuple(held.cls.fields)
+        case DictBox():
+            return tuple(key for key in held.entries if isinstance(key, str))
+    return ()
 
 
 def _class_of(it: Interpreter, value: Abstract) -> ClassValue | None:

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
-from jaxaudit.analyses.queries import depends, holders, reached
+from jaxaudit.analyses.queries import depends, holders, operands_of, reached, walk
+from jaxaudit.analyses.succession import goes_on
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.ir.record import record
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
+from jaxaudit.spans import Span
 
 _COMPUTES = frozenset("array.map array.select array.scan array.move array.normalise".split())
 """Ops that give an array of the shape of what they are given, so that nobody computes them for a shape alone."""
@@ -51,22 +53,52 @@ def _made_for(flow: Flow, value: Value, reader: Op) -> Op | None:
 
 @record
 class Unread:
-    """A variable that nothing reads, and the parameters of its function that have no other use."""
+    """A variable that nothing reads, and what has no other use than to compute it."""
 
     note: Op
-    params: tuple[Value, ...]
+    inputs: tuple[str, ...]
+    """Parameters of the functions around it, and attributes that are read here alone."""
+    instead: Span | None
+    """Where what it was computed from, and could stand for, is read in its place."""
 
 
 def unread_variables(program: Program, flow: Flow) -> Iterator[Unread]:
-    """Return every unread variable that alone keeps parameters of its function from being idle."""
+    """Return every unread variable that alone keeps parameters of functions, or settings, from being idle."""
     for note in program.named("py.unread"):
-        value, region = noted(note), flow.places.region_of[note]
+        value = noted(note)
         made = None if value is None or note.kind != "variable" or is_unwanted(note.label) else flow.maker(value)
-        if value is None or made is None or made.name not in _COMPUTES or not _is_called(region, flow):
+        if value is None or made is None or made.name not in _COMPUTES:
             continue
-        idle = tuple(param for param in region.params if param.name and _leads_only_to(value, param, flow))
-        if idle and len(idle) < len(region.params) and _joins_others(idle, region, flow):
-            yield Unread(note, idle)
+        instead = _read_instead(value, made, note, flow)
+        idle = tuple(one for region in _functions(note, flow) for one in _idle(value, region, instead, flow))
+        settings = tuple(note.settings or ()) if instead is not None else ()
+        if idle or settings:
+            yield Unread(note, (*(one.name for one in idle), *settings), instead)
+
+
+def _functions(note: Op, flow: Flow) -> Iterator[Region]:
+    """Return the bodies of the functions around a note, innermost first."""
+    return (region for region, _ in flow.places.up(flow.places.region_of[note]) if region.kind in ("function", "root"))
+
+
+def _idle(value: Value, region: Region, instead: Span | None, flow: Flow) -> tuple[Value, ...]:
+    """Return the parameters of a function that lead to one unread value alone."""
+    if not _is_called(region, flow) and instead is None:
+        return ()
+    idle = tuple(param for param in region.params if param.name and _leads_only_to(value, param, flow))
+    return idle if idle and len(idle) < len(region.params) and _joins_others(idle, region, flow) else ()
+
+
+def _read_instead(value: Value, made: Op, note: Op, flow: Flow) -> Span | None:
+    """Return where something that an unread value was computed from, element by element, is read after it."""
+    before = list(walk((value,), lambda one: operands_of(flow, one, _keeps_elements)))[1:]
+    computed = [one for one in before if (op := flow.maker(one)) is None or op.name != "py.const"]
+    ways = (way.at for one in computed for way in goes_on(flow, one, made))
+    return next((at for at in ways if at != note.span), None)
+
+
+def _keeps_elements(op: Op) -> bool:
+    return op.name in _COMPUTES
 
 
 def _is_called(region: Region, flow: Flow) -> bool:
@@ -94,5 +126,5 @@ def _joins_others(idle: tuple[Value, ...], region: Region, flow: Flow) -> bool:
     joined = {value for op in makers for value in op.operands} - derived
     made_here = (flow.maker(value) for value in joined)
     return not joined.isdisjoint(region.params) or any(
-        op is not None and op.operands and flow.places.region_of[op] is region for op in made_here
+        op is not None and op.operands and flow.places.within(flow.places.region_of[op], region) for op in made_here
     )
