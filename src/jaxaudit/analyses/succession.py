@@ -14,7 +14,6 @@ from jaxaudit.ir.interfaces import Loop, given_as, leaves_as
 from jaxaudit.ir.ops import BODIES, INLINE, LOOPS, STORES
 from jaxaudit.spans import Span
 
-
 _PARTS = ("py.attr", "py.item", "py.unpack", "py.element", "tree.leaf")
 """Ops that take something out of what holds it."""
 

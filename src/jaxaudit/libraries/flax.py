@@ -100,9 +100,9 @@ _NNX_TREES = merge(
     rows(_NNX, "tree.other", "split: node *filters", roles="model.split"),
     rows(_NNX, "tree.other", "state: node *filters", roles="model.state"),
     rows(_NNX, "tree.other", "merge: graphdef_or_graphstate *states", roles="model.join"),
+    rows(_NNX, "tree.other", "update: node state *states", roles="model.update"),
     rows(_NNX, "tree.other", """
         variables pop: node *filters
-        update: node state *states
         clone: node variables
         graphdef: node
         to_flat_state to_pure_dict: state

@@ -36,6 +36,7 @@ ROLES = {
     "model.partition": "gives a model as two, each with parts of it left out",
     "model.split": "gives the structure of a model, and its state in parts",
     "model.state": "gives those parts of a model's state that filters name",
+    "model.update": "puts a state into a model",
     "model.join": "makes a model of what it was divided into",
     "optimizer.make": "makes an optimizer of its two functions",
     "tree.flatten": "gives the leaves of a tree and its structure",

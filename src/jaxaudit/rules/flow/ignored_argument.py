@@ -298,7 +298,7 @@ def _left(unread: Unread) -> Obligation:
     name, params = unread.note.label, ", ".join(f"`{one}`" for one in unread.inputs)
     does = "do" if len(unread.inputs) > 1 else "does"
     steps = (
-        [] if unread.instead is None else [Step(unread.instead, "what it was computed from is read here, as it was")]
+        [] if unread.instead is None else [Step(unread.instead, "what it was made of is read here, as it was")]
     )
     return Obligation(
         unread.note.span,

@@ -1,0 +1,255 @@
+"""The rule `combined-with-itself`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.index import is_pure
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import EXTREMES_OF_TWO
+from jaxaudit.ir.interfaces import complement
+from jaxaudit.ir.record import record
+from jaxaudit.libraries.lookup import playing, plays
+from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
+
+Same = tuple[object, ...]
+"""What a value is, written so that two values which are surely one have it in common."""
+
+
+class CombinedWithItself(Rule):
+    """A value is blended with itself, chosen over itself, copied onto itself, or the smaller of itself and itself.
+
+    ## What it does
+    Follows both sides of every weighted mean, `where`, `minimum` and `maximum`, and of every copy of a module's state
+    into a module, back through calls, trees and the states of modules. Where both are one value, the result is that
+    value, whatever the weights and conditions are.
+
+    ## Why is this bad?
+    A target network that is the online network under another name follows it at once. The smaller of a critic and
+    the same critic guards against nothing. No exception is raised, and training is merely unstable.
+
+    ## Example
+        target = critic
+        new = jax.tree.map(lambda t, s: 0.99 * t + 0.01 * s, nnx.state(target), nnx.state(critic))
+
+    ## Use instead
+        target = nnx.clone(critic)
+        new = jax.tree.map(lambda t, s: 0.99 * t + 0.01 * s, nnx.state(target), nnx.state(critic))
+
+    ## When it cannot tell
+    Lists that change in place, and objects that something may have changed between both reads, are left open.
+    """
+
+    summary = "Both sides of a blend, a choice, an extreme or a copy are one and the same value."
+    valid = """
+    ## two values
+    def slow(params, target, tau):
+        return jax.tree.map(lambda p, t: tau * p + (1 - tau) * t, params, target)
+
+    ## two carries that start alike
+    def run(params, xs):
+        def body(carry, x):
+            params, target = carry
+            params = params - 0.1 * x
+            return (params, 0.9 * target + 0.1 * params), jnp.minimum(params, target)
+
+        return jax.lax.scan(body, (params, params), xs)
+
+    ## weights that do not add up to one
+    def twice(x, w):
+        return w * x + 0.5 * x
+
+    ## a copy
+    import optax
+
+    def start(params):
+        return optax.incremental_update(params, params, 1.0)
+
+    ## read before and after
+    from flax import nnx
+
+    def average(model, optimizer, grads):
+        before = nnx.state(model)
+        optimizer.update(model, grads)
+        after = nnx.state(model)
+        return jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, before, after)
+
+    ## copied to another one
+    from flax import nnx
+
+    def sync():
+        online = nnx.Linear(3, 3, rngs=nnx.Rngs(0))
+        target = nnx.clone(online)
+        nnx.update(target, nnx.state(online))
+        return online, target
+
+    ## a helper that chooses
+    def choose(done, first, second):
+        return jnp.where(done, first, second)
+
+    def step(done, state, start):
+        return choose(done, start, state)
+    """
+    invalid = """
+    ## the target is left out
+    def slow(params, target, tau):
+        return jax.tree.map(lambda p, t: tau * p + (1 - tau) * t, params, params), target  #!
+
+    ## the same critic twice
+    def value(params, x):
+        first, second = x @ params["a"], x @ params["b"]
+        return jnp.minimum(first, first), second  #!
+
+    ## through a helper
+    def mix(a, b, w):
+        return (1.0 - w) * a + w * b  #!
+
+    def step(online, target):
+        return mix(online, online, 0.01), target
+
+    ## by a library
+    import optax
+
+    def follow(params, target):
+        return optax.incremental_update(params, params, 0.01), target  #!
+
+    ## copied onto itself
+    from flax import nnx
+
+    def sync():
+        online = nnx.Linear(3, 3, rngs=nnx.Rngs(0))
+        target = online
+        nnx.update(target, nnx.state(online))  #!
+        return online, target
+
+    ## nothing is reset
+    def reset(done, state, start):
+        return jnp.where(done, state, state), start  #!
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every blend, choice and extreme of two values."""
+        flow = facts.flow
+        for op, first, second in _pairs(program, flow):
+            sides = [_Side.of(flow, one) for one in (first, second)]
+            if sides[0].same != sides[1].same:
+                yield _two(op, (first, second), flow)
+            elif not _at_once(flow, (*sides[0].reads, *sides[1].reads)):
+                yield unknown(op.span, "whether something changes between both reads is not known")
+            else:
+                yield _finding(op, sides[0], program)
+
+
+def _pairs(program: Program, flow: Flow) -> Iterator[tuple[Op, Argument, Argument]]:
+    """Return every op that gives one of two values, or something between them, and both."""
+    for op in program.mapping(*sorted(EXTREMES_OF_TWO)):
+        if len(op.operands) == 2 and not op.is_derived:
+            yield op, *op.operands
+    for op in program.named("array.select"):
+        first, second = op.value("x"), op.value("y")
+        if op.has("condition") and first is not None and second is not None and not op.is_derived:
+            yield op, first, second
+    for op in program.mapping("add"):
+        yield from ((op, *both) for both in _blended(op, flow) if not op.is_derived)
+    for op in program.calling(*sorted(playing("average"))):
+        if op.arguments.get("step_size") not in (1, 1.0):
+            yield op, op.arguments.get("new_tensors"), op.arguments.get("old_tensors")
+    for op in program.calling(*sorted(playing("model.update"))):
+        state = op.value("state")
+        read = None if state is None else origin(flow, state, {}, in_turn=True).op
+        if read is not None and plays(read.qualified, "model.state"):
+            yield op, op.arguments.get("node"), read.arguments.get("node")
+
+
+def _blended(op: Op, flow: Flow) -> Iterator[tuple[Value, Value]]:
+    """Return two values that are added with weights that add up to one."""
+    products = [flow.maker(one) for one in op.operands]
+    if len(products) != 2 or not all(one is not None and one.function == "multiply" for one in products):
+        return
+    first, second = ([*one.arguments.values()] for one in products if one is not None)
+    for at, weight in enumerate(first):
+        for other, rest in enumerate(second):
+            value, partner = first[1 - at], second[1 - other]
+            if _add_up(weight, rest, flow) and isinstance(value, Value) and isinstance(partner, Value):
+                yield value, partner
+
+
+def _add_up(weight: Argument, rest: Argument, flow: Flow) -> bool:
+    """Whether two weights add up to one: numbers, or a value and one less it."""
+    if isinstance(weight, int | float) and isinstance(rest, int | float):
+        return abs(weight + rest - 1) < 1e-9
+    if not isinstance(weight, Value) or not isinstance(rest, Value):
+        return False
+    return complement(flow.maker(rest)) is weight or complement(flow.maker(weight)) is rest
+
+
+@record
+class _Side:
+    """What one side of an op is, and the ops that read it from an object which may change."""
+
+    given: tuple[Value, ...]
+    """The values that it consists of where they come from."""
+    same: Same
+    reads: tuple[Op, ...]
+
+    @staticmethod
+    def of(flow: Flow, given: Argument) -> _Side:
+        """Follow an argument back as far as it is one value, or the same part of one."""
+        reads, values = list[Op](), list[Value]()
+        same = tuple(_same(flow, one, reads, values) for one in values_in(given))
+        return _Side(tuple(values), same, tuple(reads))
+
+
+def _same(flow: Flow, value: Value, reads: list[Op], ends: list[Value]) -> Same:
+    value = origin(flow, value, {}, in_turn=True).value
+    op, entry = flow.maker(value), flow.entered(value)
+    if op is None and entry is not None and entry.op.name == "tree.map" and entry.op.border is not None:
+        at = entry.region.params.index(value)
+        leaves = [leaf for tree in entry.op.border.trees[at : at + 1] for leaf in tree.values()]
+        if leaves:
+            return ("leaf", entry.op, *(_same(flow, leaf, reads, ends) for leaf in leaves))
+    if op is not None and op.name == "py.container":
+        return (op.kind, *(_same(flow, one, reads, ends) for one in op.operands))
+    if op is not None and op.name == "tree.other" and len(op.results) == 1:
+        reads.append(op)
+        rest = tuple((name, one) for name, one in op.arguments.items() if not isinstance(one, Value))
+        return (op.qualified, repr(rest), *(_same(flow, one, reads, ends) for one in op.operands))
+    ends.append(value)
+    return (value,)
+
+
+def _two(op: Op, sides: Sequence[Argument], flow: Flow) -> Obligation:
+    """Judge two sides that are not known to be one: what comes from elsewhere may be, under two names."""
+    makers = [flow.maker(origin(flow, one, {}, in_turn=True).value) for side in sides for one in values_in(side)]
+    if any(one is not None and one.name.startswith("array.") for one in makers):
+        return proved(op.span, "its two sides are computed differently")
+    return unknown(op.span, "whether its two sides are one value is not known")
+
+
+def _at_once(flow: Flow, reads: Sequence[Op]) -> bool:
+    """Whether nothing can happen between some ops that read objects."""
+    order, regions = flow.places.order, {id(flow.places.region_of[one]): flow.places.region_of[one] for one in reads}
+    if len(set(reads)) < 2:
+        return True
+    first, last = min(order[one] for one in reads), max(order[one] for one in reads)
+    return len(regions) == 1 and all(
+        one in reads or is_pure(one) for one in next(iter(regions.values())).ops if first < order[one] < last
+    )
+
+
+def _finding(op: Op, side: _Side, program: Program) -> Obligation:
+    name = next((f"`{one.name}`" for one in side.given if one.name), "one value")
+    what = f"`{op.function}`" if op.function in EXTREMES_OF_TWO | {"where", "update"} else "blend"
+    aliases = [one for one in program.named("py.again") if one.values and set(one.values) == set(side.given)]
+    return Obligation(
+        op.span,
+        message=f"both sides of this {what} are one value, so it does nothing",
+        current=f"{name} is combined with itself, and that is what comes out",
+        expected="two values, such as a slow copy and what it follows",
+        steps=tuple(Step(one.span, "this is one thing under two names") for one in aliases),
+        suggestion="give it the other value; of an object that changes, make a copy first",
+    )
