@@ -297,9 +297,7 @@ def _returns(call: Op, name: str) -> Iterator[Step]:
 def _left(unread: Unread) -> Obligation:
     name, params = unread.note.label, ", ".join(f"`{one}`" for one in unread.inputs)
     does = "do" if len(unread.inputs) > 1 else "does"
-    steps = (
-        [] if unread.instead is None else [Step(unread.instead, "what it was made of is read here, as it was")]
-    )
+    steps = [] if unread.instead is None else [Step(unread.instead, "what it was made of is read here, as it was")]
     return Obligation(
         unread.note.span,
         message=f"nothing reads `{name}`, and {params} {does} nothing else",

@@ -7,13 +7,14 @@ from itertools import groupby
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import origin, part_of
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.versions import unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, behind, by_hand, own_results, parts
+from jaxaudit.rules.gradients._shared.sides import are_others
 
 
 class GradientAppliedElsewhere(Rule):
@@ -133,7 +134,7 @@ def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
             yield proved(span, "the gradient was taken at what it is applied to")
         elif len(meant) == 1 and _is_computed(flow, taken[0], meant[0]):
             yield _finding(call.op, source, taken[0], meant[0])
-        elif len(sources) == 1 and _is_trained(call, source, flow) and _are_others(flow, taken, meant):
+        elif len(sources) == 1 and _is_trained(call, source, flow) and are_others(flow, taken, meant):
             yield _of_others(call.op, source, taken[0], meant[0])
         else:
             yield unknown(span, "whether the gradient was taken at what it is applied to is not known")
@@ -150,27 +151,6 @@ def _is_trained(call: Applied, source: Op, flow: Flow) -> bool:
     """
     given = {_resolved(flow, one) for one in source.operands}
     return call.op.qualified in APPLIES and given.isdisjoint(_resolved(flow, one) for one in parts(flow, call.params))
-
-
-def _are_others(flow: Flow, taken: list[Value], meant: list[Value]) -> bool:
-    """Whether two sets of values are given side by side: as parameters of one function or loop, or parts of one object.
-
-    What is computed from the other may be where a method takes the gradient on purpose.
-    """
-    if len(taken) != len(meant):
-        return False
-    places = {_place(flow, one) for one in (*taken, *meant)}
-    parts = {part_of(flow, one, {}, in_turn=True) for one in taken}
-    apart = parts.isdisjoint(part_of(flow, one, {}, in_turn=True) for one in meant)
-    return apart and len(places) == 1 and None not in places
-
-
-def _place(flow: Flow, value: Value) -> object:
-    """Return what gives a value: a function by its parameters, an object by its attributes."""
-    whole, *names = part_of(flow, value, {}, in_turn=True)
-    region = flow.places.owner.get(whole) if isinstance(whole, Value) else None
-    # Calls that share a body may well hand it one value twice.
-    return None if region is None or region.shared else (whole if names else id(region))
 
 
 def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
