@@ -93,10 +93,15 @@ def goes_on_from(
         made = flow.maker(note.values[0])
     for name, leaves in (note.made_of or {}).items():
         if made is not None and wanted(name, leaves):
-            ways = [way for leaf in leaves for way in goes_on(flow, leaf, made, method=note.is_method)]
-            ways += [way for leaf in leaves for way in handed_on_within(flow, leaf, made)]
+            ways = [way for leaf in leaves for way in _ways(note, leaf, made, flow)]
             if ways:
                 yield name, leaves, ways
+
+
+def _ways(note: Op, old: Value, made: Op, flow: Flow) -> list[GoesOn]:
+    """Return how an old value goes on, by itself and in what holds it; what is not wanted leaves that as it was."""
+    within = [] if is_unwanted(note.label) else handed_on_within(flow, old, made)
+    return [*goes_on(flow, old, made, method=note.is_method), *within]
 
 
 def _lost(note: Op, facts: Facts) -> Lost | None:
@@ -132,10 +137,7 @@ def _is_read(value: Value, note: Op, facts: Facts) -> bool:
 
 def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
     """Return how what a version succeeds goes on, under the name that its maker was given it by."""
-    ways = {
-        one: [*goes_on(flow, one, made, method=note.is_method), *handed_on_within(flow, one, made)]
-        for one in version.old
-    }
+    ways = {one: _ways(note, one, made, flow) for one in version.old}
     old = tuple(one for one in version.in_order if ways[one])
     if not old:
         return None

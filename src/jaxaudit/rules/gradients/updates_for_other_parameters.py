@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -245,7 +246,7 @@ def _shared_states(program: Program, flow: Flow) -> Iterator[Obligation]:
         if state := _resolved(flow, op.arguments.get("state")):
             steps[state].append(op)
     for state, ops in steps.items():
-        for first, second in zip(ops, ops[1:], strict=False):
+        for first, second in pairwise(ops):
             if flow.places.both_happen(first, second) and _are_two(first, second, flow):
                 yield _one_state(first, second, state)
 
