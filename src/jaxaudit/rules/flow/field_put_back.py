@@ -8,8 +8,9 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.flow._shared.phrases import called
+from jaxaudit.spans import Span
 
 
 class FieldPutBack(Rule):
@@ -32,7 +33,7 @@ class FieldPutBack(Rule):
         return state._replace(table=table, count=state.count + 1)
 
     ## When it cannot tell
-    A field that is given again and has no newer version is merely written out.
+    A field that is given again and has no newer version is merely written out: this is a warning.
     """
 
     summary = "A copy of a record is given an old field, though a newer version of it was made."
@@ -53,6 +54,12 @@ class FieldPutBack(Rule):
             "    state = state._replace(table=state.table, count=state.count + 1)  #!\n    return state, table.sum()\n",
             "put back as it was",
         ),
+        Example(
+            "from typing import NamedTuple\n\nclass State(NamedTuple):\n    table: object\n    count: object\n\n"
+            "def add(state: State):\n    return state._replace(\n        count=state.count + 1,\n"
+            "        table=state.table,  #?\n    )\n",
+            "written out",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -61,8 +68,7 @@ class FieldPutBack(Rule):
         for op in copies:
             for field, had in (op.restored or {}).items():
                 newer = _newer_record(op, had, copies, flow) or _newer_leaf(op, had, versions, flow)
-                if newer is not None:
-                    yield _finding(op, field, newer)
+                yield _idle(op, field) if newer is None else _finding(op, field, newer)
             for field, value in (op.replaced or {}).items():
                 if isinstance(value, Value) and versions.of(value) is not None:
                     yield proved(op.span, f"the copy is given the newer `{field}`")
@@ -80,9 +86,26 @@ def _newer_leaf(op: Op, had: tuple[Value, ...], versions: Versions, flow: Flow) 
     return next((made for made in makers if flow.places.comes_before(made, op)), None)
 
 
+def _idle(op: Op, field: str) -> Obligation:
+    """Warn of a field that is written out as it is: whoever wrote it may have meant another value."""
+    return Obligation(
+        _place(op, field),
+        severity=Severity.WARNING,
+        message=f"`{field}` is given what it holds already, so this changes nothing",
+        current=f"`{op.method}` keeps every field that it is not given, and `{field}` is given as it was",
+        expected=f"a new `{field}`, or none",
+        suggestion=f"give the new `{field}`, or leave the field out",
+    )
+
+
+def _place(op: Op, field: str) -> Span:
+    place = (op.option_places or {}).get(field)
+    return place if isinstance(place, Span) else op.span
+
+
 def _finding(op: Op, field: str, newer: Op) -> Obligation:
     return Obligation(
-        op.span,
+        _place(op, field),
         message=f"`{field}` is put back as it was, though a newer version of it was made",
         current=f"`{op.method}` is given the old `{field}` again, so the newer one is not kept",
         expected=f"the copy holds the newer `{field}`",

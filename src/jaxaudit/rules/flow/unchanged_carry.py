@@ -14,7 +14,8 @@ from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.flow._shared.left_copies import Left, left_copies
 from jaxaudit.rules.flow._shared.phrases import called, noted
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import lost_successors
@@ -25,7 +26,8 @@ class UnchangedCarry(Rule):
 
     ## What it does
     Finds loops that read a part of their state and hand it into the next turn as it was, while a step in the body gives
-    something of the same shape that depends on it and that nothing reads.
+    something of the same shape that depends on it and that nothing reads. Also finds copies that are left behind: the
+    weights of a teacher follow those of a student, and its statistics do not follow the student's.
 
     ## Why is this bad?
     Every turn starts from the first value: the agent acts on the first observation for ever, the cache stays empty.
@@ -80,6 +82,7 @@ class UnchangedCarry(Rule):
             for param, following in loop.successors if loop is not None else ():
                 if param.name and following is not param:
                     yield proved(op.span, f"each turn hands a new `{param.name}` on")
+            yield from (_left_behind(one) for one in left_copies(loop, flow)) if loop is not None else ()
 
 
 def _judge(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -112,6 +115,19 @@ def _is_alike(first: ShapeFact, second: ShapeFact) -> bool:
     if not first.dims or not second.dims or len(first.dims) != len(second.dims):
         return False
     return first.dtype == second.dtype is not None and all(map(same, first.dims, second.dims))
+
+
+def _left_behind(left: Left) -> Obligation:
+    partner, name = named(left.partner, "the one beside it"), named(left.copy, "this")
+    return Obligation(
+        left.span,
+        message=f"{name} stays as it started, though {partner}, read beside it, moves in every turn",
+        current=f"a copy of {named(left.model, 'another one')} that is never renewed is read together with {partner}",
+        expected="what is read together is renewed together, as in the two that they are copies of",
+        steps=(Step(left.read.span, "both are read together here"),),
+        suggestion="hand a newer one on",
+        cause=(left.copy,),
+    )
 
 
 def _finding(note: Op, made: Op, param: Value) -> Obligation:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret import subscripts
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.interpret.syntax import FunctionNode, names_in, walk
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, landmarks, names_in, walk
 from jaxaudit.frontends.source.interpret.usage import chooses_parameters
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
@@ -291,7 +291,15 @@ def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, 
     again = {name: had for name, held in before.items() if (had := _put_back(it, held, given.keywords[name]))}
     attrs: dict[str, object] = {"class": cls.name, "method": method, "given": whole}
     attrs["values"] = _leaves(it, old)
-    it.emit("py.replace", span, attrs={**attrs, "again": again} if again else attrs, results=0)
+    if again:
+        attrs |= {"again": again, "places": _written_at(it, span)}
+    it.emit("py.replace", span, attrs=attrs, results=0)
+
+
+def _written_at(it: Interpreter, span: Span) -> Mapping[str, Span]:
+    """Return where each argument of a call is written, by its keyword."""
+    call = next((one for one in landmarks(it.frame.module.tree).calls if it.span(one) == span), None)
+    return {} if call is None else {one.arg: it.span(one.value) for one in call.keywords if one.arg is not None}
 
 
 def note_record(it: Interpreter, cls: ClassValue, fields: Mapping[str, Abstract], span: Span) -> None:
