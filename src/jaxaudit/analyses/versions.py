@@ -29,7 +29,7 @@ from jaxaudit.analyses.domain import (
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import depends, last, taken_apart
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Branch, Loop, Part, given_to, inside_of
@@ -43,6 +43,9 @@ _PARTS = ("py.unpack", "py.item")
 
 COPIES = (".replace", "._replace", ".apply_gradients")
 """The methods of records that give a changed copy, of whatever class."""
+
+_CELLS: Mapping[str, tuple[int, int | None]] = {"cell.first": (0, 0), "cell.second": (1, 1), "cell.alone": (1, None)}
+"""For each kind of recurrent cell, which argument holds its state and which result the next one; None for the whole."""
 
 OPTIMIZER_STEPS = playing("optimizer.step")
 """The `update` of optimizers, by the names of their functions."""
@@ -111,6 +114,11 @@ def unknown_step(flow: Flow, value: Value) -> tuple[Op, Mapping[int, Value]] | N
 def is_optimizer_step(op: Op) -> bool:
     """Whether an op is the `update` of an optimizer, which gives updates and a new state."""
     return op.qualified in OPTIMIZER_STEPS
+
+
+def is_cell(op: Op) -> bool:
+    """Whether an op is a step of a recurrent network, which gives the next state of it."""
+    return any(plays(op.qualified, one) for one in _CELLS)
 
 
 def is_update(op: Op) -> bool:
@@ -402,7 +410,18 @@ def _made(op: Op, read: Read[Version]) -> Sequence[Version]:
     if is_copy(op):
         return [Version(frozenset(op.operands[:1]))]
     row = lookup(op.qualified)
+    if row is not None and (cell := next((one for one in _CELLS if one in row.roles), "")):
+        taken, given = _CELLS[cell]
+        return [_stepped(op.arguments.get(row.params[taken]), given)]
     return () if row is None else [_as_row_says(op, row.result)]
+
+
+def _stepped(state: Argument, given: int | None) -> Version:
+    """Return the next state of a recurrent network, as one of two results or by itself."""
+    items = enumerate(state) if isinstance(state, tuple) else ()
+    parts = frozenset((at, Version(frozenset((one,)))) for at, one in items if isinstance(one, Value))
+    newer = _version(frozenset(values_in(state)), parts=parts)
+    return newer if given is None or newer == NOTHING else Version(parts=frozenset(((given, newer),)))
 
 
 def _as_row_says(op: Op, result: Result) -> Version:

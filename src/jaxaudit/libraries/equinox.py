@@ -21,13 +21,15 @@ _PLAIN = (
 """Options that change neither the shape nor the dtype of what a layer gives."""
 
 _LAYERS = merge(
+    layers(_NN, """
+        GRUCell: input_size hidden_size use_bias dtype | input hidden -> cell(hidden_size)
+        LSTMCell: input_size hidden_size use_bias dtype | input hidden -> (cell(hidden_size), cell(hidden_size))
+        """, op="key.draw", key="key", plain=_PLAIN, roles="cell.alone"),
     # Most calls take a key so that they fit into a Sequential, and leave it unread.
     layers(_NN, f"""
         Conv1d Conv2d Conv3d: {_CONV} | x -> {_CONVOLVED}
         ConvTranspose1d ConvTranspose2d ConvTranspose3d: {_TRANSPOSE} | x -> {_TRANSPOSED}
         Embedding: num_embeddings embedding_size | x -> embedded(embedding_size)
-        GRUCell: input_size hidden_size use_bias dtype | input hidden -> cell(hidden_size)
-        LSTMCell: input_size hidden_size use_bias dtype | input hidden -> (cell(hidden_size), cell(hidden_size))
         Linear: in_features:width out_features use_bias dtype | x -> last(out_features)
         MLP: in_size:width out_size width_size depth activation:function final_activation:function use_bias use_final_bias dtype | x -> last(out_size)
         """, op="key.draw", key="key", plain=_PLAIN),

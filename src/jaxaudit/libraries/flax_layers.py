@@ -27,11 +27,13 @@ _LINEN_LAYERS = layers(_LINEN, """
     Conv: features kernel_size strides padding | inputs -> convolved(features, kernel_size, strides, padding, kernel_dilation)
     ConvTranspose: features kernel_size strides padding | inputs -> transposed(features, kernel_size, strides, padding)
     RNN: cell | inputs -> unrolled(cell)
-    GRUCell MGUCell SimpleCell: features | carry inputs -> (cell(features), cell(features))
-    LSTMCell OptimizedLSTMCell: features | carry inputs -> ((cell(features), cell(features)), cell(features))
     LayerNorm RMSNorm GroupNorm InstanceNorm: | x -> same()
     PReLU: | inputs -> like inputs
     """, plain=_PLAIN, roles="module.reads")
+_LINEN_CELLS = layers(_LINEN, """
+    GRUCell MGUCell SimpleCell: features | carry inputs -> (cell(features), cell(features))
+    LSTMCell OptimizedLSTMCell: features | carry inputs -> ((cell(features), cell(features)), cell(features))
+    """, plain=_PLAIN, roles="module.reads cell.first")
 _LINEN_NORMS = layers(_LINEN, """
     BatchNorm: use_running_average | x use_running_average -> same()
     """, plain=_PLAIN, roles="module.reads", class_roles="module.averages")
@@ -67,6 +69,10 @@ _LINEN_MORE = merge(
 )
 
 _NNX_LAYERS = merge(
+    layers(_NNX, """
+        GRUCell SimpleCell: in_features hidden_features | carry inputs -> (cell(hidden_features), cell(hidden_features))
+        LSTMCell OptimizedLSTMCell: in_features hidden_features | carry inputs -> ((cell(hidden_features), cell(hidden_features)), cell(hidden_features))
+        """, plain=_PLAIN, roles="cell.first"),
     rows(_NNX, "py.call_library", "Sequential: *fns", result="itself", holds="*fns"),
     layers(_NNX, """
         Linear: in_features:width out_features | inputs out_sharding -> last(out_features)
@@ -75,8 +81,6 @@ _NNX_LAYERS = merge(
         ConvTranspose: in_features out_features kernel_size strides | inputs -> transposed(out_features, kernel_size, strides, padding)
         RNN: cell | inputs -> unrolled(cell)
         Embed: num_embeddings features | inputs out_sharding -> embedded(features)
-        GRUCell SimpleCell: in_features hidden_features | carry inputs -> (cell(hidden_features), cell(hidden_features))
-        LSTMCell OptimizedLSTMCell: in_features hidden_features | carry inputs -> ((cell(hidden_features), cell(hidden_features)), cell(hidden_features))
         MultiHeadAttention: num_heads in_features qkv_features out_features | inputs_q inputs_k inputs_v -> attended(out_features)
         LayerNorm InstanceNorm: num_features | x -> same()
         GroupNorm: num_features num_groups group_size | x -> same()
@@ -99,7 +103,7 @@ _NNX_LAYERS = merge(
     rows(_NNX, "py.call_library", "Variable Param BatchStat Cache Intermediate: value -> itself around like value"),
 )
 
-ROWS = merge(_LINEN_LAYERS, _LINEN_NORMS, _LINEN_DRAWS, _LINEN_MORE, _NNX_LAYERS)
+ROWS = merge(_LINEN_LAYERS, _LINEN_CELLS, _LINEN_NORMS, _LINEN_DRAWS, _LINEN_MORE, _NNX_LAYERS)
 """Every layer of flax that tells its sizes when it is made, and a few more."""
 
 MODES = {"use_running_average": False, "is_training": True}

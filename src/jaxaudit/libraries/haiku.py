@@ -71,13 +71,15 @@ _PLAIN = (
 _LAYERS = merge(
     rows(_NAME, "py.call_library", "Sequential: layers", result="itself", holds="layers"),
     layers(_NAME, """
+        GRU: hidden_size | inputs state -> (cell(hidden_size), cell(hidden_size))
+        VanillaRNN: hidden_size | inputs prev_state -> (cell(hidden_size), cell(hidden_size))
+        LSTM: hidden_size | inputs prev_state -> (cell(hidden_size), (cell(hidden_size), cell(hidden_size)))
+        """, plain=_PLAIN, roles="module.reads cell.second"),
+    layers(_NAME, """
         Linear: output_size with_bias w_init b_init | inputs -> last(output_size)
         Embed: vocab_size embed_dim | ids lookup_style precision -> embedded(embed_dim)
         Conv1D Conv2D Conv3D: output_channels kernel_shape stride rate padding | inputs -> convolved_by_pairs(output_channels, kernel_shape, stride, padding, rate)
         Conv1DTranspose Conv2DTranspose Conv3DTranspose: output_channels kernel_shape stride | inputs -> transposed(output_channels, kernel_shape, stride, padding)
-        GRU: hidden_size | inputs state -> (cell(hidden_size), cell(hidden_size))
-        VanillaRNN: hidden_size | inputs prev_state -> (cell(hidden_size), cell(hidden_size))
-        LSTM: hidden_size | inputs prev_state -> (cell(hidden_size), (cell(hidden_size), cell(hidden_size)))
         MultiHeadAttention: num_heads key_size w_init_scale | query key value mask -> heads(num_heads, key_size, value_size, model_size)
         LayerNorm: axis create_scale create_offset eps scale_init offset_init | inputs scale offset -> like inputs
         RMSNorm: axis eps scale_init | inputs -> like inputs
@@ -101,8 +103,10 @@ _LAYERS = merge(
         Bias.__call__: inputs multiplier
         ConvND.__call__: inputs
         DepthwiseConv1D.__call__ DepthwiseConv2D.__call__ SeparableDepthwiseConv2D.__call__: inputs
-        ResetCore.__call__ DeepRNN.__call__ Conv2DLSTM.__call__: inputs state
         """, roles="layer module.reads"),
+    rows(_NAME, "py.call_library", """
+        ResetCore.__call__ DeepRNN.__call__ Conv2DLSTM.__call__: inputs state
+        """, roles="layer module.reads cell.second"),
     rows(_NAME, "py.call_library", "AvgPool.__call__ MaxPool.__call__: value\nReshape.__call__: inputs", roles="layer"),
     rows(_NAME, "py.call_library", """
         GRU.initial_state VanillaRNN.initial_state: batch_size -> started(batch_size, hidden_size)

@@ -26,6 +26,48 @@ PROGRAMS = {
             table = state.table.at[i].set(v)  #! stale-value
             return state
         """,
+    "the state of a recurrent cell": """
+        class Decoder(nn.Module):
+            @nn.compact
+            def __call__(self, carry, x):
+                state, last = carry
+                newer, y = nn.LSTMCell(8)(state, x)  #! stale-value
+                logits = nn.Dense(3)(y + last)
+                return (state, logits), logits
+
+        class Looks(eqx.Module):
+            cell: eqx.nn.GRUCell
+
+            def __call__(self, xs, h):
+                def body(h, x):
+                    newer = self.cell(x, h)  #! stale-value
+                    return h, newer.sum()
+
+                return jax.lax.scan(body, h, xs)
+
+        class Moves(eqx.Module):
+            cell: eqx.nn.LSTMCell
+
+            def __call__(self, xs, h, c):
+                def body(state, x):
+                    h, c = self.cell(x, state)
+                    return (h, c), h.sum()
+
+                return jax.lax.scan(body, (h, c), xs)
+
+        def unrolled(xs):
+            core = hk.LSTM(32)
+            state = core.initial_state(4)
+            outputs = []
+            for x in xs:
+                y, state = core(x, state)
+                outputs.append(y)
+            return jnp.stack(outputs), state
+
+        def one_step(x, state):
+            y, _ = hk.GRU(32)(x, state)
+            return y
+        """,
     "the new states are kept, or the old ones are not handed on": """
         def cell(p, h, x):
             z = jax.nn.sigmoid(x @ p["wz"] + h @ p["uz"])

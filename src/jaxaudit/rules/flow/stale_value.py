@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import depends, whole_of
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
-from jaxaudit.analyses.versions import Ground, Version, Versions
+from jaxaudit.analyses.versions import Ground, Version, Versions, is_cell
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Like, Parts
@@ -171,7 +171,7 @@ def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
         return unknown(made.span, f"no effect of the newer version of {name} that `{called(made)}` makes is known")
     found = [one for before in version.old for one in goes_on(facts.flow, before, made)]
     instead = _handed_instead(facts.get(Uses).of(value), found)
-    if instead is not None and version.plain and _renewed(made):
+    if instead is not None and version.plain and (_renewed(made) or is_cell(made)):
         return _left_behind(made, name, instead)
     if instead is not None:
         return unknown(made.span, f"both {name} and its newer version are used on: which of them is meant is not known")
@@ -209,7 +209,8 @@ def _succeeded(made: Op, versions: Versions) -> set[frozenset[Value]]:
 def _left_behind(made: Op, name: str, instead: Span) -> Obligation:
     return Obligation(
         made.span,
-        severity=Severity.WARNING,
+        # Nobody runs a recurrent network to stay where he is; what else a step gives may be all that is wanted.
+        severity=Severity.ERROR if is_cell(made) else Severity.WARNING,
         message=f"the newer {name} is only looked at, and the old one is handed on, on line {instead.line}",
         current=f"`{called(made)}` makes a newer {name}, and whoever comes next gets the one before it",
         expected=f"the newer {name} is handed on",
