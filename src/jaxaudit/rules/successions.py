@@ -13,6 +13,7 @@ from jaxaudit.analyses.succession import GoesOn, Way, goes_on, handed_on_within,
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Symbol, Value
+from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.ir.record import record
@@ -166,6 +167,8 @@ def _by_the_way(note: Op, flow: Flow) -> Lost | None:
             return any(depends(flow, new, leaves) for new in values)
         if not leaves or len(leaves) != len(values) or len(set(leaves)) < len(leaves):
             return False
+        if len(leaves) == 1 and _moves_state(note, leaves[0], values[0], flow):
+            return True
         if is_unwanted(note.label) if len(leaves) > 1 else not is_newer(note.label, name):
             return False
         pairs = zip(values, leaves, strict=True)
@@ -174,9 +177,28 @@ def _by_the_way(note: Op, flow: Flow) -> Lost | None:
     if made is None:
         return None
     for name, leaves, ways in goes_on_from(note, flow, is_succeeded):
-        ground = Ground.STRUCTURE if len(values) > 1 or is_alike(name, leaves) else Ground.VARIABLE
+        moves = len(leaves) == len(values) == 1 and _moves_state(note, leaves[0], values[0], flow)
+        ground = Ground.STRUCTURE if len(values) > 1 or moves or is_alike(name, leaves) else Ground.VARIABLE
         return Lost(note.label, note.span, made, ground, leaves, name, tuple(ways), values[0], note.renews)
     return None
+
+
+def _moves_state(note: Op, old: Value, new: Value, flow: Flow) -> bool:
+    """Whether something is added to a part of a state, which then is handed on as it was.
+
+    A part of a state is what a loop carries, a field of a record, or an attribute that a method reads and never sets.
+    """
+    made = flow.maker(new)
+    if made is None or made.function not in SUMS_OF_TWO or is_unwanted(note.label):
+        return False
+    terms = (made.argument("x"),) if made.function == "subtract" else tuple(made.arguments.values())
+    if old not in terms:
+        return False
+    loop, source, ways = flow.loop_of(old), flow.maker(old), {one.way for one in _ways(note, old, made, flow)}
+    if loop is not None:
+        return (old, old) in loop.successors
+    part = source is not None and source.name in ("py.attr", "py.item")
+    return part and (Way.RETURNED in ways or (note.is_method and Way.AGAIN in ways))
 
 
 def _is_read_as(flow: Flow, value: Value, parts: Sequence[str]) -> bool:
@@ -203,7 +225,9 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
         return False
     # That something is called after the old value, `dt_2 = dt / 2`, is no proof that it succeeds it.
     told = lost.ground is not Ground.VARIABLE or bool(made.regions)
-    computes_nothing_else = told and bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
+    # A call whose body stands where it is called has those results alone that somebody reads.
+    gives = bool(made.results) or made.in_place
+    computes_nothing_else = told and gives and is_pure(made) and not any(map(flow.is_read, made.results))
     # A map over trees has one result: where nobody reads it, it was computed for nothing.
     if lost.ground is Ground.NATURE or made.name == "tree.map" or computes_nothing_else:
         return True

@@ -61,11 +61,35 @@ PROGRAMS = {
 
             def least(self, h):
                 logits = h @ self.w
-                low = logits - self.floor
+                low = logits - self.floor  #? value-never-read
                 return logits
 
             def rest(self, x):
                 return x.max(), self.floor
+        """,
+    "what a helper makes of parameters goes nowhere": """
+        def cosine(step, total, base):
+            return 0.5 * base * (1 + jnp.cos(jnp.pi * step / total))
+
+        @jax.jit
+        def descend(params, grads, step, base, total):
+            rate = cosine(step, total, base)  #! ignored-argument
+            return jax.tree.map(lambda p, g: p - base * g, params, grads)
+
+        @jax.jit
+        def slower(params, grads, step, base, total):
+            rate = cosine(step, total, base)
+            return jax.tree.map(lambda p, g: p - rate * g, params, grads)
+
+        class Block(nn.Module):
+            width: int
+            rate: float = 0.1
+
+            @nn.compact
+            def __call__(self, x, train):
+                h = nn.gelu(nn.Dense(4 * self.width)(x))
+                dropped = nn.Dropout(self.rate, deterministic=not train)(h)  #! ignored-argument
+                return x + nn.Dense(self.width)(h)
         """,
     "a value for later that is said to be unwanted": """
         class Sampler:

@@ -68,6 +68,76 @@ PROGRAMS = {
             y, _ = hk.GRU(32)(x, state)
             return y
         """,
+    "something is added to a part of a state, and the part is handed on as it was": """
+        class Log(NamedTuple):
+            total: jax.Array
+            length: jax.Array
+
+        class Running:
+            def __init__(self, width):
+                self.mean = jnp.zeros(width)
+                self.count = 0
+
+            def __call__(self, x):
+                n = self.count + x.shape[0]
+                mean = self.mean + (x.mean(0) - self.mean) * x.shape[0] / n  #! stale-value
+                self.count = n
+                return x - self.mean
+
+            def kept(self, x):
+                n = self.count + x.shape[0]
+                self.mean = self.mean + (x.mean(0) - self.mean) * x.shape[0] / n
+                self.count = n
+                return x - self.mean
+
+        def fields(log, reward):
+            total = log.total + reward
+            length = log.length + 1  #! stale-value
+            return Log(total, log.length)
+
+        def in_turn(x, v, dt, n):
+            def body(i, carry):
+                x, v = carry
+                faster = v - dt * x  #! stale-value
+                return x + dt * v, v
+
+            return jax.lax.fori_loop(0, n, body, (x, v))
+
+        def looked_at(log, reward):
+            longer = log.length + 1
+            return Log(log.total + reward, log.length), longer > 9
+
+        def constant(log, reward):
+            length = log.length * 2 + 1
+            return Log(log.total + reward, length)
+        """,
+    "a step of a filter that is left out": """
+        class Belief(NamedTuple):
+            mean: jax.Array
+            cov: jax.Array
+
+        def predict(b, a, q):
+            return b._replace(mean=a @ b.mean, cov=a @ b.cov @ a.T + q)
+
+        def correct(b, y):
+            gain = b.cov @ jnp.linalg.inv(b.cov + 1.0)
+            return b._replace(mean=b.mean + gain @ (y - b.mean), cov=b.cov - gain @ b.cov)
+
+        def lost(b: Belief, a, q, ys):
+            def body(b, y):
+                ahead = predict(b, a, q)  #! stale-value
+                b = correct(b, y)
+                return b, b.mean
+
+            return jax.lax.scan(body, b, ys)
+
+        def filtered(b: Belief, a, q, ys):
+            def body(b, y):
+                b = correct(predict(b, a, q), y)
+                return b, b.mean
+
+            return jax.lax.scan(body, b, ys)
+        """,
     "the new states are kept, or the old ones are not handed on": """
         def cell(p, h, x):
             z = jax.nn.sigmoid(x @ p["wz"] + h @ p["uz"])

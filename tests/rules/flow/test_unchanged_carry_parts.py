@@ -53,6 +53,46 @@ PROGRAMS = {
 
             return jax.lax.scan(body, (w, s, w, s), xs)
         """,
+    "the observation beside the state": """
+        def rollout(reset, step, policy, key):
+            obs, state = reset(key)
+
+            def body(carry, _):
+                obs, state = carry
+                seen, state, reward = step(state, policy(obs))  #! unchanged-carry
+                return (obs, state), reward
+
+            return jax.lax.scan(body, (obs, state), None, length=9)
+
+        def in_python(env, policy, key):
+            obs, state = env.reset(key)
+            total = 0.0
+            for _ in range(9):
+                seen, state, reward = env.step(state, policy(obs))  #! unchanged-carry
+                total = total + reward
+            return total
+        """,
+    "an observation that is handed on, or not wanted": """
+        def rollout(reset, step, policy, key):
+            obs, state = reset(key)
+
+            def body(carry, _):
+                obs, state = carry
+                obs, state, reward = step(state, policy(obs))
+                return (obs, state), reward
+
+            return jax.lax.scan(body, (obs, state), None, length=9)
+
+        def towards(reset, step, policy, key):
+            goal, state = reset(key)
+
+            def body(carry, _):
+                goal, state = carry
+                _, state, reward = step(state, policy(goal))
+                return (goal, state), reward
+
+            return jax.lax.scan(body, (goal, state), None, length=9)
+        """,
     "a frozen reference": """
         def train(w, s, xs):
             def body(carry, x):

@@ -15,6 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.flow._shared.beside_in_loops import Beside, unread_beside
 from jaxaudit.rules.flow._shared.left_copies import Left, left_copies
 from jaxaudit.rules.flow._shared.phrases import called, noted
 from jaxaudit.rules.intent.names import is_unwanted
@@ -74,15 +75,19 @@ class UnchangedCarry(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every part of a loop's state that moves, and every one that stands still beside its successor."""
         flow, shapes, known = facts.flow, facts.get(Shapes), lost_successors(facts)
-        for note in program.named("py.unread"):
-            if note.kind == "variable" and note not in known and not is_unwanted(note.label):
+        notes = [one for one in program.named("py.unread") if one.kind == "variable" and not is_unwanted(one.label)]
+        noted = {value: note for note in notes for value in note.values or () if note not in known}
+        for note in notes:
+            if note not in known:
                 yield from _judge(note, flow, shapes)
         for op in program.named(*sorted(LOOPS)):
             loop = Loop.of(op)
             for param, following in loop.successors if loop is not None else ():
                 if param.name and following is not param:
                     yield proved(op.span, f"each turn hands a new `{param.name}` on")
-            yield from (_left_behind(one) for one in left_copies(loop, flow)) if loop is not None else ()
+            if loop is not None:
+                yield from (_left_behind(one) for one in left_copies(loop, flow))
+                yield from (_beside(one, noted[one.unread]) for one in unread_beside(loop, flow) if one.unread in noted)
 
 
 def _judge(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -115,6 +120,19 @@ def _is_alike(first: ShapeFact, second: ShapeFact) -> bool:
     if not first.dims or not second.dims or len(first.dims) != len(second.dims):
         return False
     return first.dtype == second.dtype is not None and all(map(same, first.dims, second.dims))
+
+
+def _beside(found: Beside, note: Op) -> Obligation:
+    name, moving = named(found.param, "it"), named(found.moving, "the part beside it")
+    return Obligation(
+        note.span,
+        message=f"`{note.label}` is never read, and {name} goes into the next turn unchanged",
+        current=f"the loop starts with {name} and {moving} of one call, and each turn renews {moving} alone",
+        expected=f"`{note.label}` goes into the next turn in the place of {name}",
+        steps=(Step(found.param.span, f"{name} comes from one call with {moving}"),),
+        suggestion=f"hand `{note.label}` on, or name it `_` if it is not wanted",
+        cause=(found.param,),
+    )
 
 
 def _left_behind(left: Left) -> Obligation:

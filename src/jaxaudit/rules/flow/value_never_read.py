@@ -102,15 +102,16 @@ class ValueNeverRead(Rule):
         """List every function that reads all it binds, and every value of the others that is lost."""
         if not program.reads:
             return
-        computed = (op for op in program.named(*(ARRAYS - _FIRST), "collective") if _gives_array(op, facts.flow))
-        arrays = {op.span for op in computed}
+        computed = list(program.named(*(ARRAYS - _FIRST), "collective"))
+        arrays = {op.span for op in computed if _gives_array(op, facts.flow)}
+        joined = {op.span for op in computed if len(op.operands) > 1}
         told = {one.note.span for one in unread_variables(program, facts.flow)}
         told |= {note.span for note in lost_successors(facts)}
         terms = _lost_terms(facts)
         for scope in program.reads:
             # A part that is called unwanted where results are taken apart is as good as read.
             dead = [one for one in scope.dead if one.made is not None or not is_unwanted(one.name)]
-            matters = [one for one in dead if one.made in terms or _matters(one, scope, arrays)]
+            matters = [one for one in dead if one.made in terms or _matters(one, scope, arrays, joined)]
             lost = [one for one in matters if not is_unwanted(one.name) and one.span not in told]
             if dead and not lost and not any(one.span in told for one in dead):
                 yield unknown(dead[0].span, f"whether `{dead[0].name}`, which nothing reads, is wanted is not known")
@@ -175,12 +176,14 @@ def _gives_array(op: Op, flow: Flow) -> bool:
     return not op.is_operator or any(one is not None and one.name in ARRAYS and not one.is_operator for one in makers)
 
 
-def _matters(one: Dead, scope: ScopeReads, arrays: set[Span]) -> bool:
+def _matters(one: Dead, scope: ScopeReads, arrays: set[Span], joined: set[Span]) -> bool:
     """Whether a lost value was computed, and nothing says that it is not wanted."""
     if one.made is None:
         return False
     continued = one.renews and one.again is not None
-    return one.made in arrays or continued or _is_set_in_vain(one, scope)
+    # Two values that may be numbers of Python are joined, and one of them is read in the place of what they give.
+    replaced = one.made in joined and bool(one.instead)
+    return one.made in arrays or continued or replaced or _is_set_in_vain(one, scope)
 
 
 def _is_set_in_vain(one: Dead, scope: ScopeReads) -> bool:

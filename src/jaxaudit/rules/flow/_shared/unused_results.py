@@ -12,6 +12,8 @@ from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.ir.record import record
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.results import Like
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.spans import Span
@@ -67,25 +69,26 @@ def unread_variables(program: Program, flow: Flow) -> Iterator[Unread]:
     for note in program.named("py.unread"):
         value = noted(note)
         made = None if value is None or note.kind != "variable" or is_unwanted(note.label) else flow.maker(value)
-        if value is None or made is None or made.name not in _COMPUTES:
+        if value is None or made is None or not _keeps_elements(made):
             continue
-        instead = _read_instead(value, made, note, flow)
-        idle = tuple(one for region in _functions(note, flow) for one in _idle(value, region, instead, flow))
+        instead = _read_instead(value, flow.through(made, note), note, flow)
+        home = flow.places.region_of[note]
+        idle = tuple(one for region in _functions(home, flow) for one in _idle(value, region, home, instead, flow))
         settings = tuple(note.settings or ()) if instead is not None else ()
         if idle or settings:
             yield Unread(note, (*(one.name for one in idle), *settings), instead)
 
 
-def _functions(note: Op, flow: Flow) -> Iterator[Region]:
-    """Return the bodies of the functions around a note, innermost first."""
-    return (region for region, _ in flow.places.up(flow.places.region_of[note]) if region.kind in ("function", "root"))
+def _functions(home: Region, flow: Flow) -> Iterator[Region]:
+    """Return the bodies of the functions around a place, innermost first."""
+    return (region for region, _ in flow.places.up(home) if region.kind in ("function", "root"))
 
 
-def _idle(value: Value, region: Region, instead: Span | None, flow: Flow) -> tuple[Value, ...]:
+def _idle(value: Value, region: Region, home: Region, instead: Span | None, flow: Flow) -> tuple[Value, ...]:
     """Return the parameters of a function that lead to one unread value alone."""
     if not _is_called(region, flow) and instead is None:
         return ()
-    idle = tuple(param for param in region.params if param.name and _leads_only_to(value, param, flow))
+    idle = tuple(param for param in region.params if param.name and _leads_only_to(value, param, home, flow))
     return idle if idle and len(idle) < len(region.params) and _joins_others(idle, region, flow) else ()
 
 
@@ -98,7 +101,9 @@ def _read_instead(value: Value, made: Op, note: Op, flow: Flow) -> Span | None:
 
 
 def _keeps_elements(op: Op) -> bool:
-    return op.name in _COMPUTES
+    """Whether an op computes something of the shape of what it is given, as a layer such as dropout does."""
+    row = lookup(op.qualified)
+    return op.name in _COMPUTES or (row is not None and "layer" in row.roles and isinstance(row.result, Like))
 
 
 def _is_called(region: Region, flow: Flow) -> bool:
@@ -107,13 +112,17 @@ def _is_called(region: Region, flow: Flow) -> bool:
     return bool(calls) and all(call.name in BODIES for call in calls)
 
 
-def _leads_only_to(end: Value, param: Value, flow: Flow) -> bool:
-    """Whether everything that is computed from a parameter ends in one variable that nobody reads."""
+def _leads_only_to(end: Value, param: Value, home: Region, flow: Flow) -> bool:
+    """Whether everything that is computed from a parameter ends in one variable that nobody reads, where that is."""
     derived = reached(flow, (param,)) if depends(flow, end, (param,)) else set[Value]()
-    if end not in derived or any(value in flow.leaving or value in flow.handed_back for value in derived):
+    around = {id(region) for region, _ in flow.places.up(home)}
+    # What a function that is called on the way gives back is read in its caller, if anywhere.
+    returned = (op for value in derived for op in flow.handed_back.get(value, ()))
+    given_back = any(id(flow.places.region_of[op]) in around for op in returned)
+    if end not in derived or given_back or any(value in flow.leaving for value in derived):
         return False
     readers = {op for value in derived for op in flow.readers.get(value, ())}
-    return all(is_pure(op) and not op.regions for op in readers)
+    return all((is_pure(op) and (not op.regions or op.in_place)) or end in op.results for op in readers)
 
 
 def _joins_others(idle: tuple[Value, ...], region: Region, flow: Flow) -> bool:
