@@ -28,8 +28,8 @@ class Beside:
 
 def unread_beside(loop: Loop, flow: Flow) -> Iterator[Beside]:
     """Return what a loop should hand on in the place of a part of its state, by what it does with the one beside it."""
-    slots = [(*one, following) for one, (_, following) in zip(loop.carried, loop.successors, strict=False)]
-    for moving, first, _, after in slots:
+    slots = [(one.param, one.start, after) for one, (_, after) in zip(loop.carried, loop.successors, strict=False)]
+    for moving, first, after in slots:
         start, call = _part(flow, first), _part(flow, after) if after is not moving else None
         made = None if call is None else flow.maker(call.whole)
         if start is None or call is None or made is None or call.at != start.at or moving not in made.operands:
@@ -39,7 +39,7 @@ def unread_beside(loop: Loop, flow: Flow) -> Iterator[Beside]:
             if at == start.at or newer is None or flow.is_read(newer):
                 continue
             # A loop of Python reads what does not change from outside.
-            still = [one for one, begin, _, following in slots if begin is beside and following is one] or [beside]
+            still = [one for one, begin, following in slots if begin is beside and following is one] or [beside]
             yield from (Beside(one, newer, moving, made) for one in still if _is_used(one, loop, flow))
 
 
