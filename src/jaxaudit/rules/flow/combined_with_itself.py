@@ -78,6 +78,16 @@ class CombinedWithItself(Rule):
         after = nnx.state(model)
         return jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, before, after)
 
+    ## a record field by field
+    def choose(done, first, second):
+        return {"x": jnp.where(done, first["x"], second["x"]), "seed": jnp.where(done, second["seed"], second["seed"])}
+
+    ## leaf by leaf, some of which are shared
+    def follow(params, target):
+        target = {"head": target["head"], "table": params["table"]}
+        online = {"head": params["head"], "table": params["table"]}
+        return jax.tree.map(lambda p, t: 0.01 * p + 0.99 * t, online, target)
+
     ## copied to another one
     from flax import nnx
 
@@ -134,14 +144,17 @@ class CombinedWithItself(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every blend, choice and extreme of two values."""
         flow = facts.flow
-        for op, first, second in _pairs(program, flow):
-            sides = [_Side.of(flow, one) for one in (first, second)]
-            if sides[0].same != sides[1].same:
-                yield _two(op, (first, second), flow)
-            elif not _at_once(flow, (*sides[0].reads, *sides[1].reads)):
+        found = [(op, *(_Side.of(flow, one) for one in both)) for op, *both in _pairs(program, flow)]
+        apart = {key for op, first, second in found if first.same != second.same for key in _company(op, flow)}
+        for op, first, second in found:
+            if first.same != second.same:
+                yield _two(op, first, second, flow)
+            elif not apart.isdisjoint(_company(op, flow)) or _is_given(op, flow):
+                yield unknown(op.span, "this is one part or one call of several, and others may differ")
+            elif not _at_once(flow, (*first.reads, *second.reads)):
                 yield unknown(op.span, "whether something changes between both reads is not known")
             else:
-                yield _finding(op, sides[0], program)
+                yield _finding(op, first, program)
 
 
 def _pairs(program: Program, flow: Flow) -> Iterator[tuple[Op, Argument, Argument]]:
@@ -222,9 +235,26 @@ def _same(flow: Flow, value: Value, reads: list[Op], ends: list[Value]) -> Same:
     return (value,)
 
 
-def _two(op: Op, sides: Sequence[Argument], flow: Flow) -> Obligation:
+def _company(op: Op, flow: Flow) -> Iterator[object]:
+    """Return what an op shares with those that do the same for other parts of one thing.
+
+    They stand in one line, reached by the same lines, as leaf by leaf; choices between records stand side by side.
+    """
+    home = flow.places.region_of[op]
+    around = (holder.span for _, holder in flow.places.up(home) if holder is not None)
+    yield (op.span, *around)
+    if op.name == "array.select":
+        yield id(home)
+
+
+def _is_given(op: Op, flow: Flow) -> bool:
+    """Whether an op chooses between what its function is given: whoever calls it may do so for all parts of a state."""
+    return op.name == "array.select" and any(flow.passed(one) or flow.entered(one) for one in op.operands[1:])
+
+
+def _two(op: Op, first: _Side, second: _Side, flow: Flow) -> Obligation:
     """Judge two sides that are not known to be one: what comes from elsewhere may be, under two names."""
-    makers = [flow.maker(origin(flow, one, {}, in_turn=True).value) for side in sides for one in values_in(side)]
+    makers = [flow.maker(one) for one in (*first.given, *second.given)]
     if any(one is not None and one.name.startswith("array.") for one in makers):
         return proved(op.span, "its two sides are computed differently")
     return unknown(op.span, "whether its two sides are one value is not known")
