@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.spans import Span
 
@@ -33,7 +33,7 @@ class FieldPutBack(Rule):
         return state._replace(table=table, count=state.count + 1)
 
     ## When it cannot tell
-    A field that is given again and has no newer version is merely written out: this is a warning.
+    A field that is given again and has no newer version is merely written out, or a new one was forgotten.
     """
 
     summary = "A copy of a record is given an old field, though a newer version of it was made."
@@ -54,12 +54,6 @@ class FieldPutBack(Rule):
             "    state = state._replace(table=state.table, count=state.count + 1)  #!\n    return state, table.sum()\n",
             "put back as it was",
         ),
-        Example(
-            "from typing import NamedTuple\n\nclass State(NamedTuple):\n    table: object\n    count: object\n\n"
-            "def add(state: State):\n    return state._replace(\n        count=state.count + 1,\n"
-            "        table=state.table,  #?\n    )\n",
-            "written out",
-        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -68,7 +62,10 @@ class FieldPutBack(Rule):
         for op in copies:
             for field, had in (op.restored or {}).items():
                 newer = _newer_record(op, had, copies, flow) or _newer_leaf(op, had, versions, flow)
-                yield _idle(op, field) if newer is None else _finding(op, field, newer)
+                idle = unknown(
+                    _place(op, field), f"`{field}` is given what it holds: whether a new one is meant is not known"
+                )
+                yield idle if newer is None else _finding(op, field, newer)
             for field, value in (op.replaced or {}).items():
                 if isinstance(value, Value) and versions.of(value) is not None:
                     yield proved(op.span, f"the copy is given the newer `{field}`")
@@ -84,18 +81,6 @@ def _newer_leaf(op: Op, had: tuple[Value, ...], versions: Versions, flow: Flow) 
     """Return the op that made a newer version of the one array that is put back."""
     makers = (versions.maker(value) for value in versions.newer(had[0])) if len(had) == 1 else ()
     return next((made for made in makers if flow.places.comes_before(made, op)), None)
-
-
-def _idle(op: Op, field: str) -> Obligation:
-    """Warn of a field that is written out as it is: whoever wrote it may have meant another value."""
-    return Obligation(
-        _place(op, field),
-        severity=Severity.WARNING,
-        message=f"`{field}` is given what it holds already, so this changes nothing",
-        current=f"`{op.method}` keeps every field that it is not given, and `{field}` is given as it was",
-        expected=f"a new `{field}`, or none",
-        suggestion=f"give the new `{field}`, or leave the field out",
-    )
 
 
 def _place(op: Op, field: str) -> Span:
