@@ -267,7 +267,7 @@ def _left_there(call: _Call) -> Obligation:
     at, told = _name(call.applied, "what was moved"), _name(call.told, "the parameters")
     return Obligation(
         call.op.span,
-        message=f"updates for {told} are applied to {at}, some way off from where they belong",
+        message=f"updates for {told} are applied to {at}, which is some way off",
         current=f"the way from {told} to {at} stays in the result, beside what the optimizer does",
         expected=f"a gradient that is taken at {at} for the optimizer of {told} is applied to {told}",
         steps=(Step(call.step.span, f"the optimizer is told {told} here"),),
