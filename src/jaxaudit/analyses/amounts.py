@@ -101,7 +101,7 @@ class Amounts:
     def _of(self, argument: Argument, ask: _Ask) -> Amount:
         if isinstance(argument, Value):
             return ask(argument) or _ANY_NUMBER
-        plain = isinstance(argument, float) and argument != int(argument)
+        plain = isinstance(argument, float) and not argument.is_integer()
         return _NUMBER if plain or argument in (0, 1, 2) else _ANY_NUMBER
 
     def _found(self, value: Value, ask: _Ask) -> Amount | None:

@@ -102,6 +102,17 @@ class DonatedValueRead(Rule):
         ),
         Example(_PROGRAM.format(call="new = params = update(params, grads)", mark=""), "the new value is read"),
         Example(
+            """
+            def sharded(x, n):
+                return x.reshape(n, -1, 3)
+
+            def render(model, rays, n):
+                call = jax.pmap(model, donate_argnums=0)
+                return [call(sharded(rays[8 * i : 8 * (i + 1)], n)) for i in range(4)]
+            """,
+            "a function makes it anew in every turn",
+        ),
+        Example(
             "def f(step, x):\n    y = jax.jit(step, donate_argnums=0)(x)\n    return y.reshape(x.shape)\n",
             "its shape is not in the buffer",
         ),
@@ -304,7 +315,8 @@ def _is_repeated(call: Op, value: Value, places: Places) -> bool:
     """Whether a later turn of a loop of Python gives a call the very value that it was given before."""
     home = places.region_of_value(value)
     for region, holder in places.up(places.region_of[call]) if home is not None else ():
-        if region is home or holder is None or places.exit_of(region) not in (Exit.FALL, Exit.CONTINUE):
+        # What a function makes that is called in the same turn is made anew too.
+        if places.within(home, region) or holder is None or places.exit_of(region) not in (Exit.FALL, Exit.CONTINUE):
             return False
         if holder.name in PYTHON_LOOPS:
             return not holder.left_at_once
