@@ -75,6 +75,7 @@ _ROWS = (
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where", note=True),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
     OpSpec("tree.default", "a field of a dataclass has a default; arguments: value; attrs: class, field, refuses", note=True),
+    OpSpec("py.unfit", "what is unpacked has another number of parts; attrs: count (targets), reason, guarded", note=True),
     OpSpec("py.misfit", "a function is run with other arguments than it takes; attrs: reason, open (it may take them)", note=True),
     OpSpec("tree.paired", "sequences that are run through side by side; attrs: orders (keys, value and place of each)", note=True),
     OpSpec("tree.made", "an instance of a class without a constructor; attrs: class, arguments (how many), where", note=True),

@@ -260,6 +260,8 @@ class Program:
     """What the program gives itself to go by."""
     compared: Mapping[Span, CallFit] = field(default_factory=dict)
     """How the calls that raise in no context compare with the parameters of what they call."""
+    unpacked: Mapping[Span, int] = field(default_factory=dict)
+    """How many parts are unpacked where that many are known to be there."""
 
     _ops: list[Op] = field(default_factory=list, init=False, repr=False)
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)

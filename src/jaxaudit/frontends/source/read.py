@@ -64,6 +64,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         members=members,
         settings=settings,
         compared=compared,
+        unpacked=reader.it.unpacked,
     )
     entered = tuple(reader.it.roots[len(roots) :])
     seen = replace(

@@ -119,6 +119,8 @@ class Interpreter:
         self.classes: list[ClassValue] = []
         self.compared: dict[Span, CallFit] = {}
         """How calls compare with the parameters of what they call, those that are refused excepted."""
+        self.unpacked: dict[Span, int] = {}
+        """How many parts are unpacked where that many are known to be there."""
         self.heirs: dict[ClassValue, list[ClassValue]] = {}
         """Each class with those that inherit from it, directly or not."""
 
