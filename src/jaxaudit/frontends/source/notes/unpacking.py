@@ -29,9 +29,6 @@ def note_unpacking(it: Interpreter, count: int, star: int | None, value: Abstrac
     if fits:
         it.unpacked[span] = count
     else:
-        attrs = {
-            "count": count - (star is not None),
-            "reason": reason,
-            "guarded": bool(it.frame.guarded or it.frame.is_conditional),
-        }
+        doubtful = bool(it.frame.guarded) or it.frame.is_conditional
+        attrs = {"count": count - (star is not None), "reason": reason, "guarded": doubtful}
         it.emit("py.unfit", span, attrs=attrs, results=0)
