@@ -93,11 +93,10 @@ class UnpackingMismatch(Rule):
 
 def _finding(op: Op) -> Obligation:
     if op.guarded:
-        return unknown(op.span, f"there is {op.reason} to unpack here, but a condition may be about that")
-    many = f"{op.target_count} variable{'s' * (op.target_count != 1)}"
+        return unknown(op.span, f"{op.reason}, but a condition may be about that")
     return Obligation(
         op.span,
-        message=f"{op.reason} cannot be unpacked into {many}",
+        message=op.reason,
         current="this line raises an exception",
         expected="there are as many variables as the value has parts",
         suggestion="unpack it as it is made, with nested variables where a part has parts, or call the function first",

@@ -229,13 +229,15 @@ def _own_value(op: Op, where: Span, measured: Measured) -> Iterator[Obligation]:
 
 
 def _made_here(op: Op) -> Iterator[Op]:
-    """Return the ops that make the value which a rule gives."""
+    """Return the ops of a rule itself, not of what it calls, that make the value which it gives."""
     makers = {value: one for one in op.regions[0].walk() for value in one.results}
+    rules = [one.regions[0] for one in op.regions[0].ops if one.name == "py.call"]
+    calls = {inner: one for rule in rules for one in rule.ops if one.regions for inner in one.regions[0].walk()}
     body = _Body.of(op)
     for value in op.outputs if isinstance(op.outputs, tuple) else ():
         inner = next((one for one in walk((value,), body.behind) if _is_computed(makers.get(one))), None)
         if inner is not None:
-            yield makers[inner]
+            yield calls.get(makers[inner], makers[inner])
 
 
 def _is_computed(op: Op | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import library_bases
@@ -84,10 +85,13 @@ def _unknown(it: Interpreter, receiver: Abstract, name: str, given: Arguments, s
 
 
 def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract:
+    copies = name in _COPIES and not given.positional and bool(given.keywords or given.stars is not None)
     if receiver.cls and receiver.cls != "builtins.str":
+        if copies and lookup(f"{receiver.cls}.{name}") is None:
+            return replace(_copy(it, receiver, name, given, span), cls=receiver.cls)
         return library.call_method(it, receiver, receiver.cls, name, given, span)
     row = lookup(f"array.{name}")
-    if name in _COPIES and given.keywords and not given.positional and given.stars is None:
+    if copies:
         return _copy(it, receiver, name, given, span)
     if row is None and name in _GROWS_LIST and _gives_one(given):
         return _grow(it, receiver, name, given.positional[0], span)
@@ -112,8 +116,11 @@ def _grow(it: Interpreter, receiver: Leaf, name: str, value: Abstract, span: Spa
 def _copy(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Leaf:
     """Interpret a copy of a record of which nothing is known, with some fields replaced."""
     fields = {key: Leaf(materialise(it, value, span)) for key, value in given.keywords.items()}
-    operands = (receiver.value, *(one.value for one in fields.values()))
-    attrs = {"function": f".{name}", "named": {key: one.value for key, one in fields.items()}}
+    rest = leaves(it, given.stars) if given.stars is not None else ()
+    operands = (receiver.value, *(one.value for one in fields.values()), *rest)
+    attrs: dict[str, object] = {"function": f".{name}"}
+    if given.stars is None:
+        attrs["named"] = {key: one.value for key, one in fields.items()}
     return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result)
 
 

@@ -19,16 +19,17 @@ def note_unpacking(it: Interpreter, count: int, star: int | None, value: Abstrac
     match value:
         case TupleValue(items=items) | Record(items=items):
             fits = len(items) == count if star is None else len(items) >= count - 1
-            reason = f"{len(items)} value{'s' * (len(items) != 1)}"
+            many = f"{len(items)} value{'s' * (len(items) != 1)}"
+            reason = f"{many} cannot be unpacked into {count - (star is not None)} variables"
         case Transformed(spelling=spelling):
-            fits, reason = False, f"the function that `{spelling}` makes, which is not called"
+            fits, reason = False, f"the function that `{spelling}` makes is unpacked, and was not called"
         case FunctionValue() | BoundMethod() | PartialValue():
-            fits, reason = False, "a function, which is not called"
+            fits, reason = False, "a function is unpacked, and was not called"
         case _:
             return
     if fits:
         it.unpacked[span] = count
     else:
         doubtful = bool(it.frame.guarded) or it.frame.is_conditional
-        attrs = {"count": count - (star is not None), "reason": reason, "guarded": doubtful}
+        attrs = {"reason": reason, "guarded": doubtful}
         it.emit("py.unfit", span, attrs=attrs, results=0)
