@@ -205,7 +205,7 @@ SIGNALS = (
     Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | {"ignored-argument"}),
     Signal("slow in a test", Level.UNKNOWN, _slow_in_test),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
-    Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument",))),
+    Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument", "seed-for-given-key"))),
     Signal("one of two sides", Level.WARNING, _sides, frozenset(("swapped-arguments",))),
     Signal("tried in a test", Level.WARNING, _in_test),
     Signal("used by tests alone", Level.WARNING, _by_tests),

@@ -11,11 +11,13 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import depends, operands_of, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.ranges.dtypes import is_integer
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, ROUNDINGS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved
+from jaxaudit.rules.numerics._shared.floats import fractions
 
 _WRITES = frozenset("set add subtract min max".split())
 
@@ -51,7 +53,7 @@ class FractionCutOff(Rule):
     """
 
     summary = "A fraction is cut off: what is carried or written to is of integers."
-    needs = (Ranges,)
+    needs = (Ranges, Shapes)
 
     valid = """
     ## carried as a float
@@ -96,6 +98,9 @@ class FractionCutOff(Rule):
 
     visits, _ = jax.lax.scan(visit, jnp.zeros(6, jnp.int32), jnp.arange(4))
 
+    def halved(values):
+        return jnp.zeros(5, jnp.int32).at[jnp.arange(5)].set(0.5 * values)  #!
+
     ## leaf by leaf
     def step(state, x):
         new = {"mean": 0.99 * state["mean"] + x, "n": state["n"] + 1}
@@ -109,7 +114,7 @@ class FractionCutOff(Rule):
         """List every carry of integers whose successor is computed in floating point, and every write into integers."""
         ranges = facts.get(Ranges)
         for op in program.named("array.scatter"):
-            yield from _written(op, ranges, facts.flow)
+            yield from _written(op, ranges, facts)
         if program.front_end != "source":
             # A trace does not show whose dtype was asked for.
             return
@@ -117,32 +122,34 @@ class FractionCutOff(Rule):
             for param, start, position in Loop(op).carried if op.regions else ():
                 results = Loop(op).body.results
                 if position < len(results) and is_integer(ranges.known.dtype(param)):
-                    yield from _carried(param, start, results[position], ranges, facts.flow)
+                    yield from _carried(param, start, results[position], ranges, facts)
 
 
-def _is_fraction(value: object, ranges: Ranges, flow: Flow) -> bool | None:
+def _is_fraction(value: object, ranges: Ranges, facts: Facts) -> bool | None:
     """Whether a float may have a fraction; None where a value is of another type, or rounded somewhere before."""
     if not isinstance(value, Value):
         return not value.is_integer() if isinstance(value, float) else None
-    if not (ranges.known.dtype(value) or "").startswith(("float", "bfloat")):
+    dtype = ranges.known.dtype(value)
+    if not (dtype.startswith(("float", "bfloat")) if dtype is not None else fractions(facts)(value)):
         return None
     whole = ranges.of(value).integer
-    return None if not whole and _is_rounded(value, flow) else not whole
+    return None if not whole and _is_rounded(value, facts.flow) else not whole
 
 
-def _written(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+def _written(op: Op, ranges: Ranges, facts: Facts) -> Iterator[Obligation]:
     """Judge what is written into an array of integers: JAX cuts it off."""
     base, value = op.argument("base"), op.argument("value", "values")
     if isinstance(base, Value) and is_integer(ranges.known.dtype(base)) and op.function in _WRITES:
-        yield from _verdict(op, base, base, _is_fraction(value, ranges, flow), "written into it", flow)
+        yield from _verdict(op, base, base, _is_fraction(value, ranges, facts), "written into it", facts.flow)
 
 
-def _carried(param: Value, start: Value, result: Value, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+def _carried(param: Value, start: Value, result: Value, ranges: Ranges, facts: Facts) -> Iterator[Obligation]:
     """Judge what is converted to the integers that a loop carries."""
+    flow = facts.flow
     found = origin(flow, result, {}, in_turn=True)
     op, given = (None, None) if found.op is None else _converted(found.op, found.value, flow)
     if op is not None and given is not None and depends(flow, given, (param,)):
-        yield from _verdict(op, param, start, _is_fraction(given, ranges, flow), "handed to the next turn", flow)
+        yield from _verdict(op, param, start, _is_fraction(given, ranges, facts), "handed to the next turn", flow)
 
 
 def _verdict(op: Op, held: Value, start: Value, cut: bool | None, deed: str, flow: Flow) -> Iterator[Obligation]:

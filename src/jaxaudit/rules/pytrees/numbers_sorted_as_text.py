@@ -127,7 +127,10 @@ def _numbered(order: Op, flow: Flow) -> Op | None:
         return None
     inside = loop.regions[-1].ops
     formats = [op for op in inside if op.name == "py.format"]
-    counters = {made for op in inside if op.name == "py.element" and _counts_on(op) for made in op.results}
+    elements = [op for op in inside if op.name == "py.element"]
+    counters = {made for op in elements if _counts_on(op) for made in op.results}
+    # Of `enumerate`, the number of the turn is the counter.
+    counters |= {op.operands[-1] for op in elements if op.operands and _turns(loop, op, flow) > 10}
     plain = len(formats) == 1 and not formats[0].spec and not counters.isdisjoint(formats[0].operands)
     return loop if plain else None
 
@@ -149,6 +152,14 @@ def _counts_on(op: Op) -> bool:
         return False
     start, stop = bounds.get("start"), bounds.get("stop")
     return isinstance(start, int) and isinstance(stop, int) and start < 10 and stop > 10
+
+
+def _turns(loop: Op, element: Op, flow: Flow) -> int:
+    """Return how many turns a loop takes; 0 where that is not known."""
+    given = element.arguments.get("iterable")
+    made = flow.maker(given) if isinstance(given, Value) else None
+    count = made.arguments.get("num") if made is not None and made.name == "key.split" else loop.trips
+    return count if isinstance(count, int) and isinstance(element.arguments.get("index"), Value) else 0
 
 
 def _runs_in_order(loop: Op, element: Op, flow: Flow) -> bool:

@@ -203,7 +203,8 @@ def size_along(op: Op, base: Value, axis: int, facts: Facts) -> Dim | None:
     split = facts.flow.maker(same_number(base, facts.flow)) if fact.dims is None and axis == 0 else None
     if split is None or split.name != "key.split":
         return size_of(fact, axis)
-    return met(facts.get(Shapes), split, split.arguments.get("num", 2)).number
+    number = as_number(met(facts.get(Shapes), split, split.arguments.get("num", 2)))
+    return number if number is not None and number.known else None
 
 
 def indices_of(op: Op, fact: ShapeFact, ranges: Ranges) -> Iterator[tuple[Value, int]]:
