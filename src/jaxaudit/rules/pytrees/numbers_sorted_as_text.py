@@ -112,8 +112,15 @@ def _sorting(value: Value, flow: Flow) -> Op | None:
     """Return what sorts the keys of a dict."""
     found = origin(flow, value, {})
     if found.op is not None and found.op.qualified == _SORTED:
-        return found.op if len(found.op.operands) == 1 and not found.op.has("key", "reverse") else None
+        return found.op if _compares_names(found.op, flow) else None
     return taken_apart(flow, found.value)
+
+
+def _compares_names(op: Op, flow: Flow) -> bool:
+    """Whether what is sorted is compared as it is, and not by a `key`."""
+    readers = [one for value in op.operands for one in flow.readers.get(value, ()) if one.name == "py.element"]
+    tests = (test for one in readers for made in one.results for test in flow.readers.get(made, ()))
+    return any(test.construct == "sorted" and test.span.line == op.span.line for test in tests)
 
 
 def _numbered(order: Op, flow: Flow) -> Op | None:
