@@ -50,8 +50,12 @@ class SeedForGivenKey(Rule):
     def pattern(shape):
         return jax.random.normal(jax.random.key(0), shape)
 
+    def silence(key, shape):
+        return jnp.zeros(shape)
+
     def both(x, key):
-        return x + noise(key, x.shape) + pattern(x.shape)
+        first, second = jax.random.split(key)
+        return x + noise(first, x.shape) + pattern(x.shape) + silence(second, x.shape)
 
     def main(x):
         return [both(x, key) for key in jax.random.split(jax.random.key(1), 3)]
