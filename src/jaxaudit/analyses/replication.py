@@ -28,6 +28,7 @@ from jaxaudit.ir.functions import (
     CUMULATIVE,
     EXTREMES,
     LINEAR,
+    MASKS,
     NORMALISED_EXPONENTIALS,
     OVER_DEVICES,
     PICKED_POSITIONS,
@@ -179,7 +180,9 @@ class Devices:
         if how is None or not isinstance(base, Value):
             return
         yield from (Part(axis, how, op) for axis in sorted(self.along(op)))
-        if how is not How.SUM:
+        # A position along another axis than that of the examples is the same thing on every device.
+        elsewhere = how is How.PLACE and op.arguments.get("axis") not in (None, 0)
+        if how is not How.SUM and not elsewhere:
             yield from (Part(axis, how, op) for axis in sorted(self.named & self.of(base).varies))
 
     def _kept_parts(self, op: Op) -> Iterator[Part]:
@@ -323,6 +326,8 @@ def _keeps_value(op: Op) -> bool:
 
 def _after(op: Op, value: Value, part: Part, others: list[Spread]) -> Part | None:
     """Return what becomes of a part that an op is given beside others; None where it is none any more."""
+    if part.how is How.PLACE and op.function in MASKS:
+        return None
     if op.name in MOVING or op.name in ("py.return", "array.select", "array.join", "py.container", "py.join"):
         return part
     alone = all(part.axis not in one.varies for one in others)

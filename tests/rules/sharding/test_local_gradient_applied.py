@@ -27,6 +27,20 @@ PROGRAMS = {
 
         train = jax.pmap(step, axis_name="d")
         """,
+    "every leaf of a dict": """
+        TX = optax.adam(1e-3)
+
+        def loss(params, x, y):
+            return jnp.mean((jnp.tanh(x @ params["w"] + params["b"]) - y) ** 2)
+
+        def step(params, opt, x, y):
+            value, grads = jax.value_and_grad(loss)(params, x, y)
+            grads = {name: lax.pmean(grad, "d") for name, grad in grads.items()}
+            updates, opt = TX.update(grads, opt)
+            return optax.apply_updates(params, updates), opt, lax.pmean(value, "d")
+
+        train = jax.pmap(step, axis_name="d")
+        """,
     "a shard_map that JAX does not check": """
         from jax.sharding import PartitionSpec as P
 

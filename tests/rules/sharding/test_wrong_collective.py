@@ -57,6 +57,14 @@ PROGRAMS = {
 
         y = jax.pmap(step, axis_name="batch", in_axes=(0, None))(jnp.ones((jax.local_device_count(), 8, 3)), 0.5)
         """,
+    "positions among centres that all devices have": """
+        def update(x, centres):
+            nearest = jnp.argmin(((x[:, None] - centres[None]) ** 2).sum(-1), axis=1)
+            member = jax.nn.one_hot(nearest, centres.shape[0])
+            return lax.psum(member.T @ x, "d") / jnp.maximum(lax.psum(member.sum(0), "d"), 1.0)[:, None]
+
+        run = jax.pmap(update, axis_name="d", in_axes=(0, None))
+        """,
     "parts of one array that are averaged": """
         from jax.sharding import PartitionSpec as P
 

@@ -9,14 +9,14 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.replication import is_checked
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SAME_ON_ALL_DEVICES
 from jaxaudit.ir.interfaces import made_inside
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import texts_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, by_hand, made_as, own_results, parts
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, by_hand, made_as, own_results
 from jaxaudit.rules.sharding._shared.homes import home
 from jaxaudit.spans import Span
 
@@ -90,8 +90,8 @@ class LocalGradientApplied(Rule):
             return
         flow = facts.flow
         calls = [call for call in applied(program, flow) if call.op.qualified not in APPLIES]
-        steps = [_followed(flow, call, leaf) for call in calls for leaf in parts(flow, call.gradients)]
-        written = ((call, leaf) for call in by_hand(program, flow) for leaf in parts(flow, call.gradients))
+        steps = [_followed(flow, call, leaf) for call in calls for leaf in _leaves(flow, call.gradients)]
+        written = ((call, leaf) for call in by_hand(program, flow) for leaf in _leaves(flow, call.gradients))
         followed = (_followed(flow, call, leaf) for call, leaf in written)
         steps += [step for step in followed if _renews(flow, step)]
         yield from (one for step in steps for one in _judged(step, steps, flow))
@@ -111,6 +111,14 @@ class _Step:
     def axes(self) -> set[str]:
         """The axes that the gradient is reduced over."""
         return {name for op in self.reductions for name in texts_in(op.arguments.get("axis_name"))}
+
+
+def _leaves(flow: Flow, argument: Argument) -> Iterator[Value]:
+    """Return the gradients one by one; a dict that a loop fills stays one, for its keys are no gradients."""
+    for value in values_in(argument):
+        made = flow.maker(value)
+        known = made is not None and made.name == "py.container" and not made.has("keys", "values")
+        yield from _leaves(flow, made.operands) if made is not None and known else (value,)
 
 
 def _is_reduction(op: Op) -> bool:
