@@ -1,0 +1,1 @@
+"""Real bugs that public projects made and fixed, and what the audit says of them."""
