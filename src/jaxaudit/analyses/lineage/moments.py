@@ -15,11 +15,11 @@ from jaxaudit.analyses.lineage.courses import Course, course
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context
 from jaxaudit.analyses.lineage.products import Sums
-from jaxaudit.analyses.queries import behind, walk
+from jaxaudit.analyses.queries import behind, made_of, through_ops, walk
 from jaxaudit.analyses.succession import own_loop
 from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.interfaces import Branch, Call, Loop, Mapped, Turn
-from jaxaudit.ir.ops import BODIES, KEEPING, LOOPS, MAPPED
+from jaxaudit.ir.ops import BODIES, KEEPING, LOOPS, MAPPED, MOVING
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts, is_whole
 
@@ -112,9 +112,12 @@ def _in_loop(flow: Flow, loop: Loop, param: Value, place: _Place) -> _Place | No
         # What is turned before it is scanned is counted in the order in which it was made.
         turn = Turn.of(Sums(flow, place.calls).maker(array))
         return place.at(array if turn is None else turn.base)
-    following = next((end for one, end in loop.successors if one is param), param)
+    following = next((end for one, end in loop.successors if one is param), None)
+    if following is param:
+        # What every turn hands on as it is was there before the first one.
+        return next((place.at(one.start) for one in loop.carried if one.param is param), None)
     back = _runs_back(flow, loop, place.calls)
-    return None if following is param or back is None else place.at(following, later=1 if back else -1)
+    return None if following is None or back is None else place.at(following, later=1 if back else -1)
 
 
 def _runs_back(flow: Flow, loop: Loop, calls: Context) -> bool | None:
@@ -134,6 +137,10 @@ def _made(flow: Flow, op: Op, place: _Place) -> _Place | None:
     value = place.moment.value
     if op.name in KEEPING or op.name in ("array.move", "py.item"):
         return _moved(flow, op, place)
+    if op.name == "array.gather" and (base := op.value("a")) is not None:
+        return _gathered(flow, op, base, place)
+    if op.name == "tree.map":
+        return _mapped_leaf(flow, op, place)
     if op.name == "py.attr" and op.operands and op.label is not None:
         return place.inside(op.operands[0], op.label)
     if op.name == "array.join":
@@ -143,9 +150,26 @@ def _made(flow: Flow, op: Op, place: _Place) -> _Place | None:
         return None if inside is None else place.at(inside, calls={**place.calls, id(op.regions[0]): op})
     if op.name == "scan":
         return next((place.at(one, loop=op) for one, array in Loop(op).stacked if array is value), None)
-    if op.name in MAPPED and op.name != "tree.map":
+    if op.name in MAPPED:
         return next((place.at(one) for one, array in Mapped(op).stacked if array is value), None)
     return _chosen(flow, op, place) if op.name == "py.branch" else None
+
+
+def _gathered(flow: Flow, op: Op, base: Value, place: _Place) -> _Place | None:
+    """Go from some rows of an array to all of them; who takes the same rows can be compared."""
+    rows = op.value("indices")
+    return None if rows is None else place.counted(base, Sums(flow, place.calls).source(rows), op.argument("axis"))
+
+
+def _mapped_leaf(flow: Flow, op: Op, place: _Place) -> _Place | None:
+    """Go from a leaf of a tree whose leaves were only moved to the same leaf before; the same move counts alike."""
+    tree = flow.maker(op.operands[0]) if len(op.operands) == 1 else None
+    at = flow.position(op.results, place.moment.value) - 1
+    if tree is None or tree.name != "py.container" or len(op.results) != len(tree.operands) + 1 or at < 0:
+        return None
+    param, end = op.regions[0].params[:1], op.regions[0].results[:1]
+    moved = bool(param and end) and made_of(flow, end[0], through_ops(*MOVING, "array.gather")) is param[0]
+    return place.counted(tree.operands[at], op) if moved else None
 
 
 def _chosen(flow: Flow, op: Op, place: _Place) -> _Place | None:
