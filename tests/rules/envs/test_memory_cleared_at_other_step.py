@@ -26,7 +26,7 @@ PROGRAM = """
                 h, logits = net.apply(params, h, obs[None], done[None])
                 action = jax.random.categorical(key, logits[0])
                 later, reward, ended = env(obs, action)
-                return (later, ended, h), (obs, action, {flag})
+                return (later, ended, h), (obs, action, {flag}){recorded}
 
             _, (seen, actions, flags) = jax.lax.scan(act, (obs, done, h), keys)
 
@@ -39,10 +39,10 @@ PROGRAM = """
         """
 
 
-@pytest.mark.parametrize(
-    "program",
-    [PROGRAM.format(flag="done", mark=""), PROGRAM.format(flag="ended", mark="  #! memory-cleared-at-other-step")],
-    ids=["the flag before the step", "the flag after it"],
-)
+KEPT = PROGRAM.format(flag="done", mark="", recorded="")
+SHIFTED = PROGRAM.format(flag="ended", mark="  #! memory-cleared-at-other-step", recorded="  #! rerun-on-other-step")
+
+
+@pytest.mark.parametrize("program", [KEPT, SHIFTED], ids=["the flag before the step", "the flag after it"])
 def test_findings_are_the_marked_ones(program: str) -> None:
     assert said(program) == marked(program)
