@@ -89,22 +89,26 @@ _OPTIMIZERS = merge(
 _LOSSES = merge(
     rows(_NAME, "py.call_library", """
         huber_loss l2_loss log_cosh squared_error: predictions targets -> broadcast(predictions, targets)
-        """, plain="delta", loss=True, roles="loss.regression"),
+        """, plain="delta", loss=True, roles="loss.regression loss.cost"),
+    rows(_NAME, "py.call_library", """
+        hinge_loss: predictor_outputs targets
+        softmax_cross_entropy_with_integer_labels: logits labels axis where -> per_label(logits, labels, axis)
+        """, loss=True, roles="loss.cost"),
+    rows(_NAME, "py.call_library", """
+        sigmoid_binary_cross_entropy: logits labels -> broadcast(logits, labels)
+        softmax_cross_entropy: logits labels axis where -> without(logits, axis)
+        """, loss=True, roles="loss.of_shares"),
     rows(_NAME, "py.call_library", """
         convex_kl_divergence: log_predictions targets axis where
         kl_divergence: log_predictions targets axis where -> without(log_predictions, axis)
         kl_divergence_with_log_targets: log_predictions log_targets axis where
         cosine_distance cosine_similarity: predictions targets
         ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings
-        hinge_loss: predictor_outputs targets
         ntxent: embeddings labels temperature
         poly_loss_cross_entropy: logits labels epsilon axis where
         safe_softmax_cross_entropy: logits labels
-        sigmoid_binary_cross_entropy: logits labels -> broadcast(logits, labels)
         sigmoid_focal_loss: logits labels
         smooth_labels: labels alpha
-        softmax_cross_entropy: logits labels axis where -> without(logits, axis)
-        softmax_cross_entropy_with_integer_labels: logits labels axis where -> per_label(logits, labels, axis)
         triplet_margin_loss: anchors positives negatives axis p margin eps
         global_norm: updates -> float32[]
         safe_norm: x min_norm ord axis keepdims

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -14,7 +15,7 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.directions import Direction, Directions
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, outside, parts
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, STATES, outside, parts
 
 
 class UphillStep(Rule):
@@ -184,6 +185,10 @@ def steps(program: Program, flow: Flow, directions: Directions) -> Iterator[Take
         if found is not None:
             changed = parts(flow, op.arguments.get("params", op.arguments.get("model")))
             yield Taken(op, found, _all_resolved(changed, flow))
+    for op in program.calling(*STATES):
+        found = directions.of(op.arguments.get("grads"))
+        if found is not None and directions.states_descend:
+            yield Taken(op, replace(found.turned(), optimizer=op), frozenset())
     for op in program.mapping("add", "subtract"):
         x, y = op.arguments.get("x"), op.arguments.get("y")
         for changed, step in ((x, y), (y, x)) if op.function == "add" else ((x, y),):

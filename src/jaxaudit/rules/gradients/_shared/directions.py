@@ -17,7 +17,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Part, inside_of
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.ir.record import record
-from jaxaudit.libraries.lookup import lookup, plays
+from jaxaudit.libraries.lookup import lookup, playing, plays
 from jaxaudit.rules.gradients._shared.optimizers import made_as, outside, own_results
 
 _DEPTH = 24
@@ -67,11 +67,17 @@ class Directions:
         if op.name == "tree.map" and op.regions:
             inner = next((one for _, one in inside_of(op, op.results.index(value))), None)
             return None if inner is None else self.of(inner, depth + 1)
-        if op.name in PASSED_ON or op.name == "collective":
+        if op.name in PASSED_ON or op.name in ("collective", "py.attr"):
             return self.of(op.operands[:1], depth + 1)
         if op.name == "tree.leaf":
             return self.of(op.operands[-1:], depth + 1)
         return self._mapped(op, depth) if op.name == "array.map" else None
+
+    @property
+    def states_descend(self) -> bool:
+        """Whether every training state of the program is made with an optimizer that goes downhill."""
+        made = list(self.flow.program.calling(*playing("train_state.create")))
+        return bool(made) and all(self._descends(op.arguments.get("tx")) for op in made)
 
     def _updates(self, step: Op | None, depth: int) -> Direction | None:
         """Return the direction of the updates that an optimizer makes."""

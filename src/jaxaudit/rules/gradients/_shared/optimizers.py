@@ -18,8 +18,8 @@ from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import playing
 
 APPLIES = playing("optimizer.apply")
-_STATES = playing("train_state.step")
-_UNKNOWN_STATES = sorted({f".{name.rpartition('.')[2]}" for name in _STATES})
+STATES = playing("train_state.step")
+_UNKNOWN_STATES = sorted({f".{name.rpartition('.')[2]}" for name in STATES})
 """The steps of training states by the names of the methods alone: people write such classes themselves."""
 
 
@@ -41,7 +41,7 @@ def applied(program: Program, flow: Flow) -> Iterator[Applied]:
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
     for op in program.calling(*APPLIES):
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
-    for op in program.calling(*_STATES):
+    for op in program.calling(*STATES):
         yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
     for op in program.calling(*_UNKNOWN_STATES):
         if (gradients := (op.named or {}).get("grads")) is not None:

@@ -211,6 +211,8 @@ class _Way:
         if op.name not in _ALONG:
             return False
         dims, axis = self.shapes.of(value).dims or (), op.argument("axis")
+        if axis is None and op.name == "array.normalise":
+            axis = -1
         place = place_of(axis, len(dims)) if isinstance(axis, int) else None
         return place is None or place in self._places(value)
 
