@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.ops import LOOPS
-from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.directions import Direction, Directions
-from jaxaudit.rules.gradients._shared.optimizers import APPLIES, STATES, outside, parts
+from jaxaudit.rules.gradients._shared.directions import Directions
+from jaxaudit.rules.gradients._shared.steps import Taken, all_resolved, given_on, steps
 
 
 class UphillStep(Rule):
@@ -90,6 +87,19 @@ class UphillStep(Rule):
         )
 
     step({"w": jnp.ones(3), "v": jnp.ones(3)}, {"w": jnp.ones(3), "v": jnp.zeros(3)}, jnp.ones((4, 3)))
+
+    ## an opponent that makes an error large
+    import optax
+
+    tx = optax.sgd(0.1)
+
+    def step(params, state, x, y):
+        grads = jax.grad(lambda p: -jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        updates, state = tx.update(grads, state)
+        return optax.apply_updates(params, updates), state
+
+    params = {"w": jnp.ones(3), "b": jnp.zeros(())}
+    step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
 
     ## a score that may have any value
     def step(params, x):
@@ -168,47 +178,6 @@ class UphillStep(Rule):
         yield from (_judged(one, taken, ranges, flow) for one in taken)
 
 
-@record
-class Taken:
-    """A step, and which way it goes."""
-
-    op: Op
-    direction: Direction
-    changed: frozenset[Value]
-    """What it starts from, leaf by leaf."""
-
-
-def steps(program: Program, flow: Flow, directions: Directions) -> Iterator[Taken]:
-    """Return every step of parameters whose direction is known: of an optimizer, or by hand."""
-    for op in program.calling(*APPLIES):
-        found = directions.of(op.arguments.get("updates"))
-        if found is not None:
-            changed = parts(flow, op.arguments.get("params", op.arguments.get("model")))
-            yield Taken(op, found, _all_resolved(changed, flow))
-    for op in program.calling(*STATES):
-        found = directions.of(op.arguments.get("grads"))
-        if found is not None and directions.states_descend:
-            yield Taken(op, replace(found.turned(), optimizer=op), frozenset())
-    for op in program.mapping("add", "subtract"):
-        x, y = op.arguments.get("x"), op.arguments.get("y")
-        for changed, step in ((x, y), (y, x)) if op.function == "add" else ((x, y),):
-            found = directions.of(step) if isinstance(step, Value) else None
-            leaves = outside(flow, changed) if found is not None and isinstance(changed, Value) else ()
-            start = _all_resolved(leaves, flow)
-            if found is not None and not start.isdisjoint(_taken_at(found, flow)):
-                yield Taken(op, found.turned(by=op.function == "subtract"), start)
-
-
-def _taken_at(found: Direction, flow: Flow) -> frozenset[Value]:
-    """Return where a gradient was taken, leaf by leaf."""
-    operands = found.source.operands
-    return _all_resolved([operands[at] for at in found.source.differentiated or () if at < len(operands)], flow)
-
-
-def _all_resolved(values: Iterable[Value], flow: Flow) -> frozenset[Value]:
-    return frozenset(origin(flow, one, {}, in_turn=True).value for one in values)
-
-
 def _judged(one: Taken, taken: Sequence[Taken], ranges: Ranges, flow: Flow) -> Obligation:
     found, span = one.direction, one.op.span
     raised = next((other for other in taken if _undoes(one, other, flow)), None)
@@ -225,8 +194,10 @@ def _judged(one: Taken, taken: Sequence[Taken], ranges: Ranges, flow: Flow) -> O
     if any(other.direction.uphill != found.uphill and _is_of_one_loss(other, one) for other in taken):
         return unknown(span, "the same loss goes the other way elsewhere, so that this may be its opponent")
     several = len(found.source.differentiated or ()) > 1 or found.optimizer is not None
+    if not floor and (_is_negated(found.source.regions[0].results[0], flow) or not several):
+        return unknown(span, "the loss has no lower end; that may be meant")
     if not floor:
-        return _sinking(one, loss.high) if several else unknown(span, "the loss has no lower end; that may be meant")
+        return _sinking(one, loss.high)
     return _finding(one, loss.low, Severity.ERROR if found.sure and several else Severity.WARNING)
 
 
@@ -235,27 +206,26 @@ def _is_of_one_loss(first: Taken, second: Taken) -> bool:
     return one == other
 
 
+def _is_negated(loss: Value, flow: Flow) -> bool:
+    """Whether somebody put a minus before a loss, or before what it is the mean of: then it is meant to grow."""
+
+    def inside(value: Value) -> Iterator[Value]:
+        made = (flow.maker(factor) for part in Sums(flow, {}).products(value) for factor in part.factors)
+        return (op.operands[0] for op in made if op is not None and op.name == "array.reduce" and op.operands)
+
+    parts = (part for value in walk((loss,), inside) for part in Sums(flow, {}).products(value))
+    return any(part.coefficient < 0 for part in parts)
+
+
 def _undoes(one: Taken, other: Taken, flow: Flow) -> bool:
     """Whether a step goes downhill from where another one has climbed on the same loss."""
     against = other.direction.uphill and not one.direction.uphill and _is_of_one_loss(one, other)
-    return against and not one.changed.isdisjoint(_all_resolved(_given_on(other.op, flow), flow))
-
-
-def _given_on(op: Op, flow: Flow) -> Iterator[Value]:
-    """Return what a step gives, under all names that it has before the next turn of a loop."""
-
-    def elsewhere(value: Value) -> Iterator[Value]:
-        for one in ahead(flow, value, through_ops("tree.leaf")):
-            entry = flow.entered(one)
-            if entry is None or entry.op.name not in LOOPS:
-                yield one
-
-    return walk(op.results, elsewhere)
+    return against and not one.changed.isdisjoint(all_resolved(given_on(other.op, flow), flow))
 
 
 def _is_looked_at(op: Op, flow: Flow) -> bool:
     """Whether a derivative is taken at what a step gives, before the next turn of a loop."""
-    found = (reader for value in _given_on(op, flow) for reader in flow.readers.get(value, ()))
+    found = (reader for value in given_on(op, flow) for reader in flow.readers.get(value, ()))
     return any(reader.name == "grad" for reader in found)
 
 

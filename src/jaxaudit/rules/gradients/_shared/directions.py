@@ -14,7 +14,7 @@ from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.versions import is_optimizer_step
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.interfaces import Part, inside_of
+from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import lookup, playing, plays
@@ -65,8 +65,7 @@ class Directions:
         if (part := Part.of(op, value)) is not None:
             return self._updates(self.flow.maker(part.whole), depth) if part.at == 0 else None
         if op.name == "tree.map" and op.regions:
-            inner = next((one for _, one in inside_of(op, op.results.index(value))), None)
-            return None if inner is None else self.of(inner, depth + 1)
+            return self.of(op.regions[0].results[:1], depth + 1)
         if op.name in PASSED_ON or op.name in ("collective", "py.attr"):
             return self.of(op.operands[:1], depth + 1)
         if op.name == "tree.leaf":
