@@ -89,11 +89,14 @@ _OPTIMIZERS = merge(
 _LOSSES = merge(
     rows(_NAME, "py.call_library", """
         huber_loss l2_loss log_cosh squared_error: predictions targets -> broadcast(predictions, targets)
-        """, plain="delta", loss=True, roles="loss.regression loss.cost"),
+        """, plain="delta", loss=True, roles="loss.regression nonnegative"),
     rows(_NAME, "py.call_library", """
         hinge_loss: predictor_outputs targets
         softmax_cross_entropy_with_integer_labels: logits labels axis where -> per_label(logits, labels, axis)
-        """, loss=True, roles="loss.cost"),
+        global_norm: updates -> float32[]
+        safe_norm: x min_norm ord axis keepdims
+        safe_root_mean_squares: x min_rms
+        """, loss=True, roles="nonnegative"),
     rows(_NAME, "py.call_library", """
         sigmoid_binary_cross_entropy: logits labels -> broadcast(logits, labels)
         softmax_cross_entropy: logits labels axis where -> without(logits, axis)
@@ -110,9 +113,6 @@ _LOSSES = merge(
         sigmoid_focal_loss: logits labels
         smooth_labels: labels alpha
         triplet_margin_loss: anchors positives negatives axis p margin eps
-        global_norm: updates -> float32[]
-        safe_norm: x min_norm ord axis keepdims
-        safe_root_mean_squares: x min_rms
         projection_*: *args
         """, loss=True),
 )

@@ -28,7 +28,7 @@ ROLES = {
     "module.own_averages": "keeps running averages in itself, and changes them when it is called",
     "layer": "is a call of a layer",
     "loss.regression": "gives the error between predictions and targets",
-    "loss.cost": "gives a cost that is never below zero",
+    "nonnegative": "gives numbers that are never below zero",
     "loss.of_shares": "gives a cost that is never below zero where its labels lie between zero and one",
     "distribution.numbers": "makes a distribution over numbers, one for each entry of its parameters",
     "distribution.choices": "makes one over classes, along the last axis of its parameters",

@@ -95,7 +95,7 @@ def _library(look: Look) -> Sequence[Range]:
         # Parameters are ordinary numbers like all inputs, and so is what layers make of them.
         return [ANY] * len(look.op.results)
     labels = look.of(look.op.arguments.get("labels"))
-    if plays(function, "loss.cost") or (plays(function, "loss.of_shares") and labels.low >= 0 and labels.high <= 1):
+    if plays(function, "nonnegative") or (plays(function, "loss.of_shares") and labels.low >= 0 and labels.high <= 1):
         return [Range(0.0, inf, finite=False, nan=True)] * len(look.op.results)
     return _unknown(look)
 
