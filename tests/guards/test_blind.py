@@ -52,6 +52,7 @@ INDEPENDENT = {
     },
     "KeyFacts": {"same-key-in-loop": "a loop that is left after the use has one turn with it"},
     "Ranges": {
+        "bound-out-of-reach": "where a counter ends stands in the call",
         "carry-never-changes": "which value goes where is data flow",
         "end-never-read": "from where to where a loop counts stands in its call",
         "integer-overflow": "where a range ends stands in the call",
@@ -62,6 +63,7 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },
     "Shapes": {
+        "bound-out-of-reach": "numbers that are written down are known",
         "ignored-argument": "which parameters a body mentions is syntax",
         "axis-conflict": "an array meets itself",
         "bitwise-before-comparison": "brackets are syntax",
@@ -91,12 +93,14 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives, and which are `None`, is data flow",
     },
     "Uses": {
+        "bound-out-of-reach": "where a counter ends stands in the call",
         "average-not-returned": "what is given back is data flow",
         "module-state-mishandled": "which leaves are functions is structure",
         "unchanged-carry": "which value goes where is data flow",
         "value-never-read": "which binding a read sees is syntax",
     },
     "Versions": {
+        "updates-for-other-parameters": "what two calls are given is data flow",
         "carry-out-of-step": "what a function is given and what it returns is data flow",
         "result-discarded": "what stands as a statement is syntax",
         "module-state-mishandled": "which leaves are functions is structure",
