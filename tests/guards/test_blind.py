@@ -63,6 +63,7 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },
     "Shapes": {
+        "order-not-restored": "which way a scan runs, and what turns its results, is written down",
         "bound-out-of-reach": "numbers that are written down are known",
         "ignored-argument": "which parameters a body mentions is syntax",
         "axis-conflict": "an array meets itself",

@@ -147,7 +147,8 @@ def _judge(view: Recurrence, flow: Flow) -> Iterator[Obligation]:
     """Judge what goes through turned arrays, and meets none that are not."""
     if not view.stacked:
         return
-    if _again(view.stacked, view.axis or 0, flow) is not None:
+    uses = [op for value in view.stacked for op in readers(flow, value) if op.name != "py.return" and not op.regions]
+    if uses and all(_is_turn(op, view.axis or 0) for op in uses):
         yield proved(view.op.span, f"what the {_word(view.op)} gives is turned back")
     else:
         yield unknown(view.op.span, "what meets the results, which are back to front, is not known")
