@@ -17,7 +17,8 @@ from jaxaudit.analyses.queries import Answers, behind, depends, walk
 from jaxaudit.analyses.replication import along, axes_reduced, axes_split, is_checked
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
-from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.analyses.shapes.subscripts import subscripts
+from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.functions import (
     ADDITIONS,
     AVERAGES,
@@ -101,7 +102,7 @@ class Amounts:
     def _of(self, argument: Argument, ask: _Ask) -> Amount:
         if isinstance(argument, Value):
             return ask(argument) or _ANY_NUMBER
-        plain = isinstance(argument, float) and not argument.is_integer()
+        plain = isinstance(argument, float) and not float(argument).is_integer()
         return _NUMBER if plain or argument in (0, 1, 2) else _ANY_NUMBER
 
     def _found(self, value: Value, ask: _Ask) -> Amount | None:
@@ -317,16 +318,30 @@ class Amounts:
         devices = {one.devices for one in data}
         # The loss of every example.
         known = 0 if op.loss and all(one.examples == 0 for one in data) else None
-        if op.name == "array.dot" and self._is_contracted(op):
+        summed = op.name == "array.dot" and self._sums_examples(op, given)
+        if summed or (op.name == "array.dot" and self._is_contracted(op)):
             known = 1 if all(one.examples == 0 for one in data) else None
         return Amount(
             known,
             devices.pop() if len(devices) == 1 else None,
-            True if op.loss else None,
+            True if op.loss else False if summed else None,
             data=True,
             local=any(one.local for one in data),
             reduced=any(one.reduced for one in data),
         )
+
+    def _sums_examples(self, op: Op, given: list[Amount]) -> bool:
+        """Whether a product adds up over the examples, the first axis of both factors: `x.T @ y`."""
+        rows = [value for value, amount in zip(op.operands, given, strict=True) if amount.rows]
+        named = subscripts(op)
+        if len(rows) != 2 or len(op.operands) != 2:
+            return False
+        if named is not None:
+            firsts = {names[0] for names in named.inputs if names}
+            return named.output is not None and len(firsts) == 1 and firsts.isdisjoint({*named.output, REST})
+        left = self.flow.maker(op.operands[0])
+        turned = left is not None and left.name == "array.permute" and len(left.arguments) == 1
+        return turned and op.function in ("matmul", "dot")
 
     def _is_contracted(self, op: Op) -> bool:
         """Whether a product sums over an axis of which each device has a share."""
@@ -355,7 +370,7 @@ def _either(one: Amount, other: Amount) -> Amount:
     return Amount(
         one.examples if one.examples == other.examples else None,
         _common(one, other),
-        one.rows if one.rows == other.rows else None,
+        (one.rows or other.rows) if None not in (one.rows, other.rows) else None,
         data=True,
         mean=one.mean and other.mean,
         local=one.local or other.local,

@@ -201,6 +201,23 @@ PROGRAMS = {
 
         runs = [jax.pmap(f, axis_name="d") for f in (step, right)]
         """,
+    "products over the examples": """
+        def centres(x, member):
+            sums = lax.psum(member.T @ x, "d")
+            counts = member.sum(0)  #! scaled-by-device-count
+            return sums / counts[:, None]
+
+        def covariance(x):
+            mean = lax.pmean(x.mean(0), "d")
+            parts = lax.psum(jnp.einsum("ni,nj->ij", x - mean, x - mean), "d")
+            return parts / x.shape[0]  #! scaled-by-device-count
+
+        def right(x, member):
+            n = lax.psum(x.shape[0], "d")
+            return lax.psum(member.T @ x, "d") / lax.psum(member.sum(0), "d")[:, None], lax.psum(x.T @ x, "d") / n
+
+        runs = [jax.pmap(f, axis_name="d") for f in (centres, covariance, right)]
+        """,
     "counts by bin": """
         def calibration(bins, hit):
             count = jnp.zeros(10).at[bins].add(1.0)

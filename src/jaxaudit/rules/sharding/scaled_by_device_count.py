@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import ahead, walk
+from jaxaudit.analyses.queries import ahead, behind, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, LINEAR, OVER_DEVICES, SCALINGS, SUMS_OVER_DEVICES
+from jaxaudit.ir.functions import AVERAGES, BOUNDS, LINEAR, OVER_DEVICES, SCALINGS, SUMS_OVER_DEVICES
 from jaxaudit.ir.ops import JOINING, MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.sharding._shared.homes import home
@@ -192,8 +192,14 @@ class _Along:
     def _odd(self, op: Op, devices: int) -> Op:
         """Return the op that made the side of a quotient which lacks a sum over devices."""
         value = op.arguments.get("y" if devices > 0 else "x")
-        made = self.flow.maker(value) if isinstance(value, Value) else None
-        return made if made is not None and made.name in ("collective", "array.reduce") else op
+        same = walk((value,), lambda one: behind(self.flow, one, _holds)) if isinstance(value, Value) else ()
+        made = (self.flow.maker(one) for one in same)
+        return next((one for one in made if one is not None and one.name in ("collective", "array.reduce")), op)
+
+
+def _holds(op: Op) -> bool:
+    """Whether an op gives back what it is given, in bounds at most."""
+    return op.name in MOVING or op.name == "array.convert" or (op.name == "array.map" and op.function in BOUNDS)
 
 
 def _carries(op: Op) -> bool:
