@@ -16,6 +16,7 @@ from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.lineage.returns import Flag, flags, returns
 from jaxaudit.analyses.queries import depends, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DISJUNCTIONS, TRUTHS
 from jaxaudit.ir.interfaces import Loop
@@ -32,8 +33,8 @@ class Reading:
     op: Op
     flag: Flag
     what: str
-    """What is done there: a state that the flag is about is `reset`, another `cleared`, a sum over steps `stopped`; or
-    the flag is set there, as a counter of the state got to its `limit`."""
+    """What is done there: a state that the flag is about is `reset`, another `cleared`, a sum over steps `stopped`, its
+    first next value `started` with; or the flag is set there, as a counter of the state got to its `limit`."""
     state: Value
     """What goes on or ends."""
 
@@ -62,6 +63,12 @@ def readings(facts: Facts) -> Sequence[Reading]:
 def _of_sums(facts: Facts) -> Iterator[Reading]:
     for one in returns(facts.program, facts.flow):
         yield from (Reading(one.update, flag, "stopped", one.carry) for flag in one.flags(one.kept))
+        used = {factor for part in one.added for factor in part.factors}
+        for start in (carried.start for carried in one.course.carried if carried.param in used):
+            made = one.sums.maker(start)
+            stops = [flag for part in one.sums.products(start) for flag in flags(facts.flow, part, one.sums.context)]
+            if made is not None and made.name in ("array.map", "array.select"):
+                yield from (Reading(made, flag, "started", start) for flag in stops)
 
 
 def _of_renewals(facts: Facts) -> Iterator[Reading]:
@@ -83,7 +90,18 @@ def renewals(facts: Facts) -> Sequence[Renewal]:
         holder = flow.holder(op)
         if holder is None or holder.name not in LOOPS:
             found += _given_back(op, flow)
-    return found
+    copies = (op for op in facts.program.named("py.call_library") if is_copy(op) and op.operands)
+    return [*found, *(one for op in copies for one in _replaced(op, flow))]
+
+
+def _replaced(op: Op, flow: Flow) -> Iterator[Renewal]:
+    """Find what the fields of a record are replaced by in a copy of it."""
+    reads = [one for one in flow.readers.get(op.operands[0], ()) if one.name == "py.attr"]
+    new = {name: value for name, value in (op.named or {}).items() if isinstance(value, Value)}
+    pairs = [(one.results[0], new[one.label]) for one in reads if one.label in new]
+    sums = Sums(flow, {})
+    grown = frozenset(old for old, value in pairs if _is_added_to(old, value, sums))
+    yield from (Renewal(old, value, grown) for old, value in pairs)
 
 
 def _given_back(op: Op, flow: Flow) -> Iterator[Renewal]:

@@ -149,7 +149,7 @@ def _made(flow: Flow, op: Op, place: _Place) -> _Place | None:
         inside = Call(op).inside(flow.position(op.results, value))
         return None if inside is None else place.at(inside, calls={**place.calls, id(op.regions[0]): op})
     if op.name == "scan":
-        return next((place.at(one, loop=op) for one, array in Loop(op).stacked if array is value), None)
+        return _left(flow, op, place)
     if op.name in MAPPED:
         return next((place.at(one) for one, array in Mapped(op).stacked if array is value), None)
     return _chosen(flow, op, place) if op.name == "py.branch" else None
@@ -170,6 +170,15 @@ def _mapped_leaf(flow: Flow, op: Op, place: _Place) -> _Place | None:
     param, end = op.regions[0].params[:1], op.regions[0].results[:1]
     moved = bool(param and end) and made_of(flow, end[0], through_ops(*MOVING, "array.gather")) is param[0]
     return place.counted(tree.operands[at], op) if moved else None
+
+
+def _left(flow: Flow, op: Op, place: _Place) -> _Place | None:
+    """Go from what a scan gives to what its turns made: each of them, or the last one."""
+    at, results = flow.position(op.results, place.moment.value), op.regions[0].results
+    if at >= len(results) or len(results) != len(op.results):
+        return None
+    last = at < (op.carry or 0)
+    return place.at(results[at], loop=op) if not last else place.counted(results[at], "last", op)
 
 
 def _chosen(flow: Flow, op: Op, place: _Place) -> _Place | None:

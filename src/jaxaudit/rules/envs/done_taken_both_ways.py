@@ -108,6 +108,28 @@ def evaluated(state, keys):
     invalid = (
         Example(
             """
+def advantages(net, params, obs, keys):
+    def act(carry, key):
+        obs, done = carry
+        obs = obs + jax.random.normal(key, obs.shape)
+        done = jnp.abs(obs).max(-1) > 3.0
+        return (obs, done), (obs.sum(-1), done, net(params, obs))
+
+    (obs, done), steps = jax.lax.scan(act, (obs, jnp.zeros(8, bool)), keys)
+    last = jnp.where(done, net(params, obs), 0.0)  #!
+
+    def back(carry, step):
+        total, later = carry
+        reward, done, value = step
+        total = reward + 0.99 * (1 - done) * later - value + 0.95 * (1 - done) * total
+        return (total, value), total
+
+    return jax.lax.scan(back, (jnp.zeros(8), last), steps, reverse=True)[1]
+""",
+            "the value behind the last step",
+        ),
+        Example(
+            """
 def step(key, state):
     pos, t = state["pos"] + jax.random.normal(key), state["t"] + 1
     over = (jnp.abs(pos) > 2.0) | (t >= 100)
@@ -142,7 +164,8 @@ def _compared(found: Sequence[Reading]) -> Iterator[Obligation]:
     fewer = len(places[True]) < len(places[False])
     odd, model = ways[fewer], ways[not fewer]
     kinds = {one.what for one in model}
-    sure = not kinds.isdisjoint(("reset", "limit")) or len({one.op.span for one in model}) > 1
+    anchors = ("reset", "limit", "stopped") if odd[0].what == "started" else ("reset", "limit")
+    sure = not kinds.isdisjoint(anchors) or len({one.op.span for one in model}) > 1
     # Which parts of a state are kept through a reset is asked elsewhere.
     if sure and len({one.op.span for one in odd}) == 1 and not (odd[0].what == "reset" and kinds == {"reset"}):
         yield _finding(odd[0], model)
