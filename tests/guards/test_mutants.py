@@ -55,6 +55,11 @@ CASES = {
     "move-out-axis": ("g = jax.vmap(f, out_axes=1)", "g = jax.vmap(f, out_axes=0)"),
     "drop-vmap": ("def f(x):\n return jnp.sum(x)\ny = jax.vmap(f)(xs)", "y = f(xs)"),
     "share-key": ("y = jax.vmap(f)(keys, xs)", "y = jax.vmap(f, in_axes=(None, 0))(keys, xs)"),
+    "flag-of-other-step": (
+        "def f(c, k):\n obs, last_done = c\n obs, r, done = step(obs)\n return (obs, done), Transition(obs, r, done)",
+        " return (obs, done), Transition(obs, r, last_done)",
+    ),
+    "never-wrap": ("def f(x, i):\n return x.at[i].set(1), (i + 1) % 8", " return x.at[i].set(1), (i + 1)"),
     "forward-scan": ("y = lax.scan(f, 0, xs, reverse=True)", "y = lax.scan(f, 0, xs, reverse=False)"),
     "swap-carry": (SCAN, "  return c * x, d"),
     "stale-carry": (SCAN, "  return c, c * x"),

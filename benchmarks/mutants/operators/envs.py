@@ -132,3 +132,26 @@ def next_for_current(file: File) -> Iterator[Edit]:
             )
             if pair is not None and "Transition" in ast.unparse(call.func):
                 yield Edit(names[pair[0]], pair[1])
+
+
+@operator("envs", "a record takes one of two flags of an end that the function binds", "leak-across-episodes")
+def flag_of_other_step(file: File) -> Iterator[Edit]:
+    """Record the flag of the step before with a step, or the other way round."""
+    for function in file.functions:
+        own = list(own_nodes(function))
+        bound = {one.id for one in own if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and _is_end(one)}
+        for call in (one for one in own if isinstance(one, ast.Call) and "Transition" in ast.unparse(one.func)):
+            given = [*call.args, *(one.value for one in call.keywords)]
+            for one in given:
+                others = sorted(bound - {one.id}) if isinstance(one, ast.Name) and one.id in bound else []
+                if len(others) == 1 and not any(isinstance(two, ast.Name) and two.id == others[0] for two in given):
+                    yield Edit(one, others[0])
+
+
+@operator("envs", "a position is moved on and taken modulo a size, in a file that writes arrays at positions")
+def never_wrap(file: File) -> Iterator[Edit]:
+    """Move the position of a ring buffer on without end."""
+    for node in file.nodes if ".at[" in file.text else ():
+        match node:
+            case ast.BinOp(left=ast.BinOp(op=ast.Add()) as moved, op=ast.Mod()):
+                yield Edit(node, f"({file.source(moved)})")
