@@ -6,15 +6,15 @@ steps to come. Each such place reads the flag one way or the other, whatever it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.lineage.moments import moment
+from jaxaudit.analyses.lineage.moments import moment, same_step
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.lineage.returns import Flag, flags, returns
-from jaxaudit.analyses.queries import depends, operands_of, through_ops, walk
+from jaxaudit.analyses.queries import operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Region, Value
@@ -152,7 +152,7 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
     if made is None or made.name not in ("array.map", "array.select") or new.path or new.shift or new.loop:
         return
     parts = Sums(flow, {}).products(new.value)
-    goes_on = [part for part in parts if any(depends(flow, factor, (one.old,)) for factor in part.factors)]
+    goes_on = [part for part in parts if any(_uses(factor, (one.old,), flow) for factor in part.factors)]
     kept = [flag for part in goes_on for flag in flags(flow, _without_state(part, one, flow), {})]
     rest = [part for part in parts if part not in goes_on]
     for flag in {flag.moment.series: flag for flag in kept if _decides(flag, new.value, facts)}.values():
@@ -160,7 +160,7 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
         instead = [factor for part in rest if _counts_by(part, flag, flow) for factor in part.factors]
         starts = not one.grown.isdisjoint(instead) or all(is_fresh(factor, flow) for factor in instead)
         if len(set(same)) == 1 and starts:
-            judged = depends(flow, flag.moment.value, (one.old,))
+            judged = _uses(flag.moment.value, (one.old,), flow)
             yield Reading(made, flag, "reset" if judged else "cleared", one.old)
 
 
@@ -206,9 +206,14 @@ def _of_resets(facts: Facts) -> Iterator[Reading]:
         sides = _sides(op, flow)
         if condition is None or not all(sides):
             continue
-        about = [depends(flow, condition, side) for side in sides]
+        about = [_uses(condition, side, flow) for side in sides]
         wholes = [tuple(whole for one in side for whole in _wholes(one, flow)) for side in sides]
-        if sum(about) == 1 and not _follow(wholes[0], wholes[1], flow) and not _follow(wholes[1], wholes[0], flow):
+        if (
+            sum(about) == 1
+            and all(map(flow.maker, wholes[about.index(False)]))
+            and not _follow(wholes[0], wholes[1], flow)
+            and not _follow(wholes[1], wholes[0], flow)
+        ):
             part = Product(1.0, (), (condition,), (condition,) if about[1] else ())
             state = sides[about.index(True)][0]
             yield from (Reading(op, flag, "reset", state) for flag in flags(flow, part, {}))
@@ -269,4 +274,9 @@ def _wholes(value: Value, flow: Flow) -> Iterator[Value]:
 
 def _follow(first: Sequence[Value], second: Sequence[Value], flow: Flow) -> bool:
     """Whether something is computed from the other side: a step that is taken or left out, and no fresh start."""
-    return any(depends(flow, value, second) for value in first)
+    return any(_uses(value, second, flow) for value in first)
+
+
+def _uses(value: Value, given: Iterable[Value], flow: Flow) -> bool:
+    """Whether a value was computed from one of some others in the same step."""
+    return not set(given).isdisjoint(same_step(flow, (value,)))

@@ -50,12 +50,16 @@ class Moment:
 
 
 def same_step(flow: Flow, values: Iterable[Value]) -> Iterator[Value]:
-    """Return what values were computed from in their own step; what a turn was given was made by the one before."""
+    """Return what values were computed from in their own step; what a turn was given was made by the one before.
+
+    What only gives its shape does not count.
+    """
 
     def step(one: Value) -> Sequence[Value]:
-        loop = flow.loop_of(one)
+        loop, made = flow.loop_of(one), flow.maker(one)
         carried = loop is not None and any(param is one for param, _ in loop.successors)
-        return () if carried else behind(flow, one)
+        shaped = made is not None and made.name in ("array.shape", "array.create")
+        return () if carried or shaped else behind(flow, one)
 
     return walk(values, step)
 

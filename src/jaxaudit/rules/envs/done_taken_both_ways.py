@@ -92,6 +92,21 @@ def streaks(wins, losses, results):
         ),
         Example(
             """
+def search(best, keys):
+    def tried(carry, key):
+        best, least, stall = carry
+        x = best + jax.random.normal(key)
+        loss = x**2
+        better = loss < least
+        stall = jnp.where(better, 0, stall + 1)
+        return (jnp.where(better, x, best), jnp.where(better, loss, least), stall), loss
+
+    return jax.lax.scan(tried, (best, jnp.inf, 0), keys)[0]
+""",
+            "the best so far",
+        ),
+        Example(
+            """
 def evaluated(state, keys):
     def act(carry, key):
         state, total, over = carry

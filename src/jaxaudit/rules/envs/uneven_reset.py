@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import behind, depends, last, walk
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEGATIONS, QUANTIFIERS
 from jaxaudit.ir.ops import BODIES, MAPPED, MOVING, PASSED_ON
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.envs._shared.carried_flags import carried_flags, is_read
+from jaxaudit.rules.envs._shared.left_over import left_over
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.intent.names import is_unwanted
 
@@ -42,6 +44,27 @@ def rollout(net, x, keys):
     return jax.lax.scan(body, (x, 0.0, False), keys)[1]
 """
 
+_WINDOW = """
+def rollout(policy, x, keys):
+    def body(carry, key):
+        x, frames = carry
+        x = x + policy(frames)
+        done = jnp.abs(x) > 3.0
+        x = jnp.where(done, jax.random.normal(key), x)
+        frames = jnp.concatenate([frames[1:], x[None]]){mark}{more}
+        return (x, frames), done
+
+    return jax.lax.scan(body, (x, jnp.zeros(4)), keys)
+"""
+
+_TOLD = """
+def step(env, state, action):
+    inner, reward, done = env.step(state["inner"], action)
+    total, steps = state["total"] + reward, state["steps"] + 1{mark}
+    last = jnp.where(done, steps, state["last"])
+    return {{"inner": inner, "total": total * (1 - done), "steps": {steps}, "last": last}}, reward
+"""
+
 
 class UnevenReset(Rule):
     """What one call gives is replaced by what another gives where a flag says so, but not all of it alike.
@@ -50,7 +73,8 @@ class UnevenReset(Rule):
     Lists every choice (`jnp.where`, `lax.select`, `lax.cond`) between a result of one call and a result of another, as
     between a fresh state and the next one. Of two calls all results that correspond must be chosen by the same flag,
     and the same one of the two where it is set. A flag that resets a part of a loop's state and is carried into the
-    next turn must be read there: the other parts are reset by it.
+    next turn must be read there: the other parts are reset by it. A window of the last observations is filled anew where
+    the state is reset, and a sum that is told of at the end of an episode starts anew there (warnings).
 
     ## Why is this bad?
     Where an episode ends, the observation is that of a new one and the state that of the old one, or the other way
@@ -67,12 +91,15 @@ class UnevenReset(Rule):
     Where parts are chosen by flags that have nothing to do with each other, it is left open which one is meant.
     """
 
+    needs = (Shapes,)
     summary = "Some parts of a state are reset where an episode ends, and others otherwise or never."
 
     valid = (
         Example(_STEP.format(obs="jnp.where(done, obs_first, obs_next)"), "both alike"),
         Example(_STEP.format(obs="jnp.where(~done, obs_next, obs_first)"), "the same flag, turned"),
         Example(_LOOP.format(h="jnp.where(done, 0.0, h)").replace("  #!", ""), "the memory is cleared"),
+        Example(_WINDOW.format(mark="", more="\n        frames = jnp.where(done, x, frames)"), "the window is cleared"),
+        Example(_TOLD.format(steps="steps * (1 - done)", mark=""), "a sum that starts anew where it is told of"),
         Example(
             """
 def exchanged(kernel, other, state, accept):
@@ -98,6 +125,8 @@ def joined(extend, shrink, right):
         Example(_STEP.format(obs="obs_next").replace("key)\n", "key)  #!\n"), "never reset"),
         Example(_STEP.format(obs="jnp.where(done.any(), obs_first, obs_next)  #?"), "by any of the flags"),
         Example(_LOOP.format(h="h"), "the memory goes on"),
+        Example(_WINDOW.format(mark="  #?", more=""), "the window goes on"),
+        Example(_TOLD.format(steps="steps", mark="  #?"), "a sum that is told of, and goes on"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -111,6 +140,7 @@ def joined(extend, shrink, right):
             yield from _compared(found, facts.flow)
             yield from _left_out(found, notes, facts.flow)
         yield from carried_flags(program, facts)
+        yield from left_over(facts)
 
 
 @record

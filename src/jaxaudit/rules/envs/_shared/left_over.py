@@ -1,0 +1,93 @@
+"""What is left of an episode that is over: windows of its last steps, and sums that were told of and go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.endings import Reading, Renewal, is_flag, readings, renewals
+from jaxaudit.analyses.lineage.moments import moment, same_step
+from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.lineage.returns import Flag, flags
+from jaxaudit.analyses.queries import depends
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.rules.base import Obligation, Severity, Step, named, proved
+
+
+def left_over(facts: Facts) -> Iterator[Obligation]:
+    """List every window and every sum that belongs to one episode."""
+    parts = list(renewals(facts))
+    resets = [one for one in readings(facts) if one.what == "reset" and one.ends]
+    for one in parts:
+        yield from _window(one, resets, facts.flow)
+        yield from _told(one, parts, facts)
+
+
+def _window(one: Renewal, resets: list[Reading], flow: Flow) -> Iterator[Obligation]:
+    """Judge a window whose newest entry is that of a state which was reset, and whose others are not."""
+    entry, made = flow.entered(one.old), flow.maker(one.new)
+    if entry is None or Loop.of(entry.op) is None or made is None or made.name != "array.join":
+        return
+    older = [value for value in made.operands if _is_shifted(value, one.old, flow)]
+    newer = [value for value in made.operands if value not in older]
+    met = set(same_step(flow, newer)) if older and newer else set[Value]()
+    reset = next((two for two in resets if not met.isdisjoint(two.op.results)), None)
+    if reset is None:
+        return
+    window, flag = named(one.old, "the window"), named(reset.flag.moment.value, "the flag")
+    yield Obligation(
+        made.span,
+        severity=Severity.WARNING,
+        message=f"{window} keeps entries of the episode before where {flag} is set: only its newest one is reset",
+        current=f"behind the end of an episode {window} holds entries of two episodes",
+        expected=f"all of {window} is filled anew where {flag} is set",
+        steps=(Step(reset.op.span, f"the state is reset here where {flag} is set"),),
+        suggestion="choose between the window and one of the first observation alone by the flag",
+    )
+
+
+def _is_shifted(value: Value, window: Value, flow: Flow) -> bool:
+    made = flow.maker(value)
+    return made is not None and made.name == "py.item" and made.operands[:1] == (window,)
+
+
+def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligation]:
+    """Judge sums that another part of the state takes over where a flag is set: there they are complete."""
+    flow, sums = facts.flow, Sums(facts.flow, {})
+    found = sums.products(one.new)
+    goes_on = [flag for part in found if one.old in part.factors for flag in flags(flow, part, {}) if flag.ends]
+    for flag in (flag for flag in goes_on if is_flag(flag, facts)):
+        taken = {
+            factor
+            for part in found
+            if any(other.moment.series == flag.moment.series and not other.ends for other in flags(flow, part, {}))
+            for factor in part.factors
+        }
+        for two in parts:
+            if two.old in taken and two.old in one.grown and two.old is not one.old:
+                yield from _cleared(two, one, flag, facts)
+
+
+def _cleared(two: Renewal, one: Renewal, flag: Flag, facts: Facts) -> Iterator[Obligation]:
+    flow = facts.flow
+    made, new = flow.maker(two.new), moment(flow, two.new).value
+    stops = [other for part in Sums(flow, {}).products(new) for other in flags(flow, part, {})]
+    if made is None or any(other.moment.series == flag.moment.series for other in stops):
+        yield proved(two.new.span, f"{named(two.old, 'the sum')} starts anew where it is taken over")
+    elif made.name == "array.map" and not depends(flow, two.new, (flag.moment.value,)):
+        yield _finding(made, two, one, flag)
+
+
+def _finding(made: Op, two: Renewal, one: Renewal, flag: Flag) -> Obligation:
+    summed, told, over = named(two.old, "the sum"), named(one.old, "another part"), named(flag.moment.value, "the flag")
+    return Obligation(
+        made.span,
+        severity=Severity.WARNING,
+        message=f"{summed} is taken over into {told} where {over} is set, and goes on as if it were not",
+        current=f"behind the end of an episode {summed} still holds what belongs to it",
+        expected=f"{summed} starts anew where {over} is set",
+        steps=(Step(one.new.span, f"{told} takes it over here"),),
+        suggestion=f"multiply it by `1 - {flag.moment.value.name or 'flag'}`, or choose its start there",
+    )
