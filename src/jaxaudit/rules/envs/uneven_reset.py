@@ -73,8 +73,8 @@ class UnevenReset(Rule):
     Lists every choice (`jnp.where`, `lax.select`, `lax.cond`) between a result of one call and a result of another, as
     between a fresh state and the next one. Of two calls all results that correspond must be chosen by the same flag,
     and the same one of the two where it is set. A flag that resets a part of a loop's state and is carried into the
-    next turn must be read there: the other parts are reset by it. A window of the last observations is filled anew where
-    the state is reset, and a sum that is told of at the end of an episode starts anew there (warnings).
+    next turn must be read there: the other parts are reset by it. A window of the last observations is filled anew
+    where the state is reset, and a sum that is told of at the end of an episode starts anew there (warnings).
 
     ## Why is this bad?
     Where an episode ends, the observation is that of a new one and the state that of the old one, or the other way
