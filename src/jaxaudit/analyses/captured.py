@@ -7,7 +7,9 @@ from dataclasses import field
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.parts import roots_around
+from jaxaudit.analyses.queries import behind, through_ops, walk
 from jaxaudit.ir import Argument, Op, Region, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import mutable, record
@@ -20,6 +22,8 @@ _COMPILED = ("jit", "pmap", "shard_map")
 _FOLLOWED = ("array.map", "py.operator", "py.unpack", "py.item", "tree.other")
 _STRUCTURES = dict.fromkeys(playing("model.split"), 0) | dict.fromkeys(playing("tree.flatten"), 1)
 """Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
+_IN_PLACE = playing("model.train")
+_HELD = through_ops("py.container")
 _FILLED = ("filled",)
 """Stands for whatever variable is None in one arm of a branch, is filled there, and stays as it is in the other."""
 
@@ -66,6 +70,8 @@ class Write:
     """True when compiled code itself does it."""
     step: float | None = None
     """By how much a counter changes."""
+    whole: bool = False
+    """True when it changes all of a model, whatever part of it is read."""
 
 
 @mutable
@@ -115,15 +121,21 @@ def histories(facts: Facts) -> Iterator[History]:
     places = facts.places.region_of
     reading = roots_around(facts, {places[op] for op in facts.program.named("py.read")})
     for root in (one for one in facts.program.roots if one.region in reading):
-        reader = _Reader()
+        reader = _Reader(facts)
         reader.region(root.region, ())
+        reader.note_updates()
         if any(call.reads for call in reader.history.calls):
             yield reader.history
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, facts: Facts) -> None:
         self.history = History()
+        self._flow = facts.flow
+        self._updates: list[tuple[Op, Write]] = []
+        """The calls that change the parameters of a model in place."""
+        self._holders: dict[Value, set[State]] = {}
+        """The attributes that parts of models are read from."""
         self._at = 0
         self._seen: set[int] = set()
         self._made: dict[Value, Op] = {}
@@ -147,6 +159,8 @@ class _Reader:
                 self._note_read(op)
             elif op.name in CHANGING and (state := changed(op)) is not None:
                 self._note_write(op, state, loops)
+            elif op.qualified in _IN_PLACE:
+                self._updates.append((op, Write(op, self._at, loops, traced=False, whole=True)))
             elif op.name in _FOLLOWED:
                 self._made.update((value, op) for value in op.results)
             elif op.name == "py.branch":
@@ -161,6 +175,14 @@ class _Reader:
         if not filled and not self._is_structure(op.arguments.get("value")):
             write = Write(op, self._at, loops, bool(self._reads), self._step(op))
             self.history.writes.setdefault(state, []).append(write)
+
+    def note_updates(self) -> None:
+        """Note what changes with a model: every attribute that holds a part of it."""
+        for op, write in self._updates:
+            changed_parts = set(walk(values_in(op.arguments.get("args")), lambda one: behind(self._flow, one, _HELD)))
+            for part in changed_parts & self._holders.keys():
+                for state in self._holders[part]:
+                    self.history.writes.setdefault(state, []).append(write)
 
     def _maker(self, value: Argument) -> Op | None:
         return self._made.get(value) if isinstance(value, Value) else None
@@ -203,6 +225,7 @@ class _Reader:
     def _note_read(self, op: Op) -> None:
         if isinstance(value := op.arguments.get("value"), Value):
             self._names[value] = op.subject
+            self._holders.setdefault(value, set()).add((op.kind, op.owner, op.subject))
         if self._reads:
             self._reads[-1].append(Read(op, (op.kind, op.owner, op.subject)))
 

@@ -110,7 +110,6 @@ _NNX_TREES = merge(
         iter_graph iter_children: node
         """),
     rows(_NNX, "py.call_library", """
-        Optimizer.update ModelAndOptimizer.update: *args
         Metric.update MultiMetric.update:
         Metric.compute MultiMetric.compute Metric.reset MultiMetric.reset:
         Module.eval Module.train:
@@ -119,6 +118,10 @@ _NNX_TREES = merge(
         get_partition_spec: tree
         with_partitioning: initializer sharding mesh
         """),
+)
+
+_UPDATES = rows(
+    "flax.nnx", "py.call_library", "Optimizer.update ModelAndOptimizer.update: *args", roles="model.train"
 )
 
 _STATE = "flax.training.train_state.TrainState"
@@ -151,5 +154,5 @@ _TRAINING = merge(
         """),
 )
 
-ROWS = merge(_MODULE, _FUNCTIONS, _STREAMS, _STREAM_DRAWS, _NNX_TREES, _TRAINING)
+ROWS = merge(_MODULE, _FUNCTIONS, _UPDATES, _STREAMS, _STREAM_DRAWS, _NNX_TREES, _TRAINING)
 """The functions and module methods of flax that call no function of the user."""

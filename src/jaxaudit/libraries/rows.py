@@ -16,6 +16,7 @@ ROLES = {
     "optimizer.direct": "makes an optimizer that keeps nothing of a step, unless it has momentum or a schedule",
     "optimizer.chain": "makes one optimizer of others",
     "average": "mixes two trees of parameters leaf by leaf",
+    "model.train": "changes the parameters of a model in place",
     "train_state.create": "makes an object of parameters and optimizer state",
     "train_state.replace": "copies it with other fields",
     "train_state.step": "applies gradients to it",

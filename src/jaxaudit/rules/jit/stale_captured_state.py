@@ -55,6 +55,37 @@ class StaleCapturedState(Rule):
     summary = "Compiled code keeps the first value of state that changes later."
 
     valid = """
+    ## a model that is an argument, or trained before it is run
+    from flax import nnx
+    import optax
+
+    class Net(nnx.Module):
+        def __init__(self, rngs):
+            self.layer = nnx.Linear(2, 1, rngs=rngs)
+
+        def __call__(self, x):
+            return self.layer(x)
+
+    @nnx.jit
+    def learn(model, optimizer, x):
+        optimizer.update(model, nnx.grad(lambda model: jnp.mean(model(x) ** 2))(model))
+
+    @nnx.jit
+    def evaluate(model, x):
+        return jnp.mean(model(x) ** 2)
+
+    def main(x):
+        model = Net(nnx.Rngs(0))
+        optimizer = nnx.Optimizer(model, optax.adam(1e-2), wrt=nnx.Param)
+        for _ in range(9):
+            learn(model, optimizer, x)
+            print(evaluate(model, x))
+
+        @jax.jit
+        def last(x):
+            return model(x)
+        return last(x), last(x + 1)
+
     ## what changes is an argument
     def train(w, g, config):
         config = {"lr": 0.1, "decay": 0.9}
@@ -109,6 +140,33 @@ class StaleCapturedState(Rule):
         return w * 2
     """
     invalid = """
+    ## a model that is trained while a closure holds it
+    from flax import nnx
+    import optax
+
+    class Net(nnx.Module):
+        def __init__(self, rngs):
+            self.layer = nnx.Linear(2, 1, rngs=rngs)
+
+        def __call__(self, x):
+            return self.layer(x)
+
+    @nnx.jit
+    def learn(model, optimizer, x):
+        optimizer.update(model, nnx.grad(lambda model: jnp.mean(model(x) ** 2))(model))
+
+    def main(x):
+        model = Net(nnx.Rngs(0))
+        optimizer = nnx.Optimizer(model, optax.adam(1e-2), wrt=nnx.Param)
+
+        @jax.jit
+        def evaluate(x):
+            return jnp.mean(model(x) ** 2)  #!
+
+        for _ in range(9):
+            learn(model, optimizer, x)
+            print(evaluate(x))
+
     ## an entry that the loop changes
     def train(w, g):
         config = {"lr": 0.1}
@@ -196,8 +254,11 @@ def _name(read: Read) -> str:
 
 
 def _violation(call: CompiledCall, read: Read, late: Write) -> Obligation:
+    # A model is read as a whole where compiled code runs it.
+    body = call.op.regions[0].ops if late.whole and call.op.regions else ()
+    runs = (op for op in body if any(read.op in region.walk() for region in op.regions))
     return Obligation(
-        read.op.span,
+        next(runs, read.op).span,
         message=f"{_name(read)} changes later, but `{call.function}` keeps what it was when `jit` traced it",
         current=f"`{call.function}` is compiled with the first value of {_name(read)}; the change has no effect",
         expected="what changes between calls is an argument",
