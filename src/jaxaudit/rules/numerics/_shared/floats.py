@@ -56,4 +56,4 @@ class _Look:
     def _holds(self, argument: Argument, ask: Ask) -> bool:
         if isinstance(argument, Value):
             return ask(argument)
-        return isinstance(argument, float) and (self._whole or not argument.is_integer())
+        return isinstance(argument, float) and (self._whole or argument % 1 != 0)
