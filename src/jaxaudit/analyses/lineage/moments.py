@@ -173,6 +173,9 @@ def _mapped_leaf(flow: Flow, op: Op, place: _Place) -> _Place | None:
         return None
     param, end = op.regions[0].params[:1], op.regions[0].results[:1]
     moved = bool(param and end) and made_of(flow, end[0], through_ops(*MOVING, "array.gather")) is param[0]
+    inside = moment(flow, end[0], place.calls) if moved else None
+    if inside is not None and inside.value is param[0] and not inside.path:
+        return place.counted(tree.operands[at], *inside.counted, later=inside.shift)
     return place.counted(tree.operands[at], op) if moved else None
 
 

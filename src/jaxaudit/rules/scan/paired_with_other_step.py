@@ -139,9 +139,18 @@ def _meetings(found: Course, sums: Sums) -> Iterator[_Meeting]:
 
 def _last_of(value: Value, sums: Sums) -> Moment | None:
     """Return the records whose last entry a value is."""
-    made = sums.maker(value)
+    made, whole = sums.maker(value), None
+    if made is not None and made.name == "tree.map" and len(made.operands) == 1:
+        # The last entry of every leaf.
+        tree = sums.flow.maker(made.operands[0])
+        leaves = () if tree is None or tree.name != "py.container" else tree.operands
+        at = sums.flow.position(made.results, sums.source(value)) - 1
+        whole = leaves[at] if 0 <= at < len(leaves) else None
+        made = sums.flow.maker(made.regions[0].results[0])
+    elif made is not None and made.operands:
+        whole = made.operands[0]
     last = made is not None and made.name == "py.item" and index_parts(made.arguments.get("index"))[:1] == (-1,)
-    found = moment(sums.flow, made.operands[0], sums.context) if made is not None and last else None
+    found = moment(sums.flow, whole, sums.context) if whole is not None and last else None
     return found if found is not None and found.loop is not None else None
 
 
