@@ -76,6 +76,7 @@ INDEPENDENT = {
         "hard-coded-axis": "a reduction without an axis reduces all",
         "leak-across-episodes": "what is multiplied with what is data flow",
         "length-as-rank": "which call made a number is data flow",
+        "none-shifts-leaves": "which entries of a tree are None is structure",
         "local-position-as-global": "which positions are moved by the place of the device is data flow",
         "one-device-taken-for-all": "what passes a reduction over devices is data flow",
         "out-of-bounds-index": "positions along an axis of an array select along that axis of it",
@@ -87,6 +88,7 @@ INDEPENDENT = {
         "spec-does-not-fit": "the entries of shardings and what they speak of are structure",
         "stale-observation": "what a function is given and what it gives back is data flow",
         "static-argument-misuse": "which arguments are static stands in the call",
+        "tuple-leaf-as-tree": "what a tree holds is structure",
         "swapped-results": "which variable takes the successor of what it held is data flow",
         "unchanged-carry": "which value goes where is data flow",
         "uneven-reset": "which results are chosen by which flag is data flow",
@@ -114,6 +116,7 @@ INDEPENDENT = {
         "value-never-read": "which binding a read sees is syntax",
     },
     "TracingFacts": {
+        "index-not-integer": "the type of an index is known with its shape",
         "retrace-every-call": "an argument that no turn makes is the same in all",
         "reverse-through-while-loop": "what depends on what is data flow",
         "static-argument-misuse": "a constant can be hashed",

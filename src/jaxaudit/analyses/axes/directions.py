@@ -172,7 +172,7 @@ def _is_kin(facts: Facts, one: Slot, others: Iterable[Slot]) -> bool:
 def _is_taken_apart(facts: Facts, one: Slot) -> bool:
     """Whether single places or stretches of an array are read along its first axis."""
     indices = (op.argument("index") for op in readers(facts.flow, one.value) if op.name == "py.item")
-    return one.place == 0 and any(isinstance(index, int | Mapping) for index in indices)
+    return one.place == 0 and any(isinstance(index, (int, Mapping)) for index in indices)
 
 
 def _joins_along(op: Op, one: Slot) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown
 
 
 class TupleLeafAsTree(Rule):
@@ -128,7 +129,9 @@ def _judge_parts(op: Op, facts: Facts) -> Iterator[Obligation]:
         if any(size not in (None, len(taken)) for size in rows) or () in sizes:
             yield _parts(op, uses[0], "each array alone, and takes rows of it", Severity.ERROR)
         elif None in rows:
-            yield _parts(op, uses[0], "each array alone, and takes rows of it", Severity.WARNING)
+            found = _parts(op, uses[0], "each array alone, and takes rows of it", Severity.WARNING)
+            reason = "whether the arrays of the pairs have that many rows is not known"
+            yield replace(found, verdict=Verdict.UNKNOWN, reason=reason)
     named = {use.label if use.name == "py.attr" else "" for use in uses}
     if all(one.kind == "namedtuple" and named <= set(one.keys) for one in holders):
         yield _parts(op, uses[0], "each field alone, which has no such fields", Severity.ERROR)

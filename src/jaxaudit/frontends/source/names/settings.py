@@ -52,7 +52,7 @@ class _Reads:
         marks = [landmarks(module.tree) for module in modules]
         texts = Counter(text for mark in marks for text in mark.texts)
         for module in modules:
-            texts.subtract(key.value for key in _dict_keys(module.tree))
+            texts.subtract(_dict_keys(module.tree))
         loaded = {one.attr for mark in marks for one in mark.attributes if isinstance(one.ctx, ast.Load)}
         self.of_fields = loaded | {text for text, times in texts.items() if times > 0}
         taken = {name for mark in marks for function in mark.functions for name in parameters(function)}
@@ -68,10 +68,11 @@ def _judged(name: str, span: Span, given: _Given, reads: set[str], why: str) -> 
     return Settings(name, span, len(given), places, why if used else f"`{name}` is handed on as a whole")
 
 
-def _dict_keys(tree: ast.Module) -> Iterator[ast.Constant]:
+def _dict_keys(tree: ast.Module) -> Iterator[str]:
     for node in walk(tree):
-        if isinstance(node, ast.Dict):
-            yield from (key for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+        for key in node.keys if isinstance(node, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield key.value
 
 
 def _keys(node: ast.Dict) -> _Given:
