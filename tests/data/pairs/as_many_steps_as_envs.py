@@ -10,7 +10,6 @@ class Config:
     num_envs: int = 16
     num_steps: int = 32
     num_minibatches: int = 4
-    update_epochs: int = 2
     lr: float = 1e-3
 
 
