@@ -98,37 +98,44 @@ class Answers(Generic[Node, Answer]):
         self._rule = rule
         self._otherwise = otherwise
         self._known: dict[Node, Answer] = {}
-        self._open: dict[Node, None] = {}
-        """The nodes whose answers are being looked for, each asked for by the one before."""
-        self._circular = False
+        self._open: dict[Node, int] = {}
+        """The nodes whose answers are being looked for, each asked for by the one before, and how deep each stands."""
+        self._reached = 0
+        """How far up the answer that is being made reaches: the depth of the first open node that it rests on."""
+        self._passing: dict[Node, int] = {}
+        """Answers that rest on an open node, and its depth: seen from elsewhere they may be different."""
 
     def __call__(self, node: Node) -> Answer:
         """Return the answer for a node."""
         if node in self._known:
             return self._known[node]
-        found: list[Node] = []
-        self._open, self._circular = {node: None}, False
+        self._open, self._passing = {node: 0}, {}
         while self._open:
-            current = next(reversed(self._open))
+            current, depth = next(reversed(self._open.items()))
+            self._reached = depth
             try:
                 self._known[current] = self._rule(current, self._ask)
             except _WantedError as wanted:
-                self._open[wanted.node] = None  # type: ignore[index]
+                self._open[wanted.node] = depth + 1  # type: ignore[index]
             else:
                 del self._open[current]
-                found.append(current)
-        answer = self._known[node]
-        if self._circular:
-            # What was answered on the way holds for this node, seen from another one it may be different.
-            for one in found[:-1]:
-                del self._known[one]
-        return answer
+                self._settle(current, depth)
+        return self._known[node]
+
+    def _settle(self, node: Node, depth: int) -> None:
+        """Keep an answer that rests on no open node; what rested on this one alone is asked for again."""
+        if self._reached < depth:
+            self._passing[node] = self._reached
+            return
+        for one in [one for one, reached in self._passing.items() if reached >= depth]:
+            del self._passing[one], self._known[one]
 
     def _ask(self, node: Node) -> Answer:
         if node in self._known:
+            self._reached = min(self._reached, self._passing.get(node, self._reached))
             return self._known[node]
         if node in self._open:
-            self._circular = True
+            self._reached = min(self._reached, self._open[node])
             return self._otherwise
         raise _WantedError(node)
 
