@@ -85,9 +85,9 @@ class _Place:
 
 def moment(flow: Flow, value: Value, context: Context | None = None) -> Moment:
     """Follow a value back to the turn that made it."""
-    place, seen = _Place(Moment(value), context or {}), set[tuple[Value, int]]()
-    while (place.moment.value, len(place.moment.path)) not in seen:
-        seen.add((place.moment.value, len(place.moment.path)))
+    place, seen = _Place(Moment(value), context or {}), set[Value]()
+    while place.moment.value not in seen:
+        seen.add(place.moment.value)
         made = flow.maker(place.moment.value)
         before = _given(flow, place) if made is None else _made(flow, made, place)
         if before is None:
