@@ -49,7 +49,7 @@ def shape_of(code: str, name: str = "result") -> str:
         ("jnp.zeros(config['WIDTH'] * 2 if False else (config['WIDTH'], n))", "config['WIDTH'], n"),
         ("jax.vmap(lambda row: row.sum())(x)", "x.shape[0]"),
         ("jnp.stack([x[i] for i in range(n)])", "?, x.shape[1]"),
-        ("jax.random.split(jax.random.key(0), config.batch + 1)", "(config.batch add 1)"),
+        ("jax.random.split(jax.random.key(0), config.batch + 1)", "config.batch + 1"),
         ("jax.lax.scan(lambda c, row: (jnp.zeros(3), row), config, x)[0] + 1", "3"),
     ],
 )
