@@ -142,7 +142,8 @@ def _makes_copies(op: Op, facts: Facts) -> bool:
     given = [one for _, one in Mapped(op).elements]
     inner = walk(op.regions, lambda region: (one for step in region.ops for one in step.regions))
     together = any(step.name == "collective" for region in inner for step in region.ops)
-    return not together and bool(given) and all(is_copied(facts.flow, one) for one in given)
+    alone = bool(given) and len(given) == len(op.operands)
+    return alone and not together and all(is_copied(facts.flow, one) for one in given)
 
 
 def _is_array(op: Op, facts: Facts) -> bool:
