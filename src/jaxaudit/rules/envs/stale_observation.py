@@ -113,7 +113,8 @@ def _which(call: Op) -> object:
 def _observed(end: Op, facts: Facts) -> Iterator[_Seen]:
     flow = facts.flow
     holder, region = flow.holder(end), flow.places.function_of(end)
-    if holder is not None and holder.name in LOOPS:
+    # A step that takes gradients trains: it tells the loss of the parameters that it started from.
+    if (holder is not None and holder.name in LOOPS) or any(op.name == "grad" for op in region.walk()):
         return
     given_back = set(end.operands)
     for call in (op for op in region.ops if op.name in ("py.call", "py.call_unknown")):
