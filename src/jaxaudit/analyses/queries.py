@@ -109,7 +109,8 @@ class Answers(Generic[Node, Answer]):
         """Return the answer for a node."""
         if node in self._known:
             return self._known[node]
-        self._open, self._passing = {node: 0}, {}
+        self._open = {node: 0}
+        self._passing.clear()
         while self._open:
             current, depth = next(reversed(self._open.items()))
             self._reached = depth
