@@ -35,6 +35,7 @@ INVENTED = (
     "optax.Schedule optax.GradientTransformation blackjax.AdaptationAlgorithm blackjax.Kernel "
     "blackjax.SamplingAlgorithm blackjax.VIAlgorithm blackjax.normal_random_walk rlax.DiscreteDistribution "
     "rlax.ContinuousDistribution jax.config gymnax.wrappers.GymnaxToVectorGymWrapper haiku.TransformedWithoutRng "
+    "haiku.TransformedWithStateWithoutRng haiku.TransformedWithState.without_apply_rng "
     "optax.kl_divergence_with_log_targets optax.poly_loss_cross_entropy optax.triplet_margin_loss"
 )
 

@@ -62,3 +62,16 @@ def test_comparisons_use_canonical_ids() -> None:
 def test_every_attribute_is_declared_once() -> None:
     names = [name for name, one in vars(Attributes).items() if isinstance(one, Attribute)]
     assert len(names) == len(set(names)) > 100
+
+
+@pytest.mark.parametrize("name", ["functions", "ops"])
+def test_every_trait_is_defined_once(name: str) -> None:
+    tree = ast.parse((Path(jaxaudit.__file__).parent / "ir" / f"{name}.py").read_text(encoding="utf-8"))
+    names = [
+        one.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for one in node.targets
+        if isinstance(one, ast.Name)
+    ]
+    assert len(names) == len(set(names))

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, zip_longest
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.mutants.edits import Edit, File
@@ -42,19 +42,27 @@ def drawn(folders: Sequence[Path], each: int, seed: int, only: Collection[str] =
             order = random.Random(f"{seed} {operator.name} {folder.name}")
             shuffled = list(files(folder))
             order.shuffle(shuffled)
-            queues.append(_lazily(operator, folder, shuffled, order, each))
-        yield from [one for one in chain.from_iterable(zip_longest(*queues)) if one is not None][:each]
+            queues.append(_places(operator, folder, shuffled, order))
+        yield from islice(_in_turn(queues), each)
 
 
-def _lazily(
-    operator: Operator, folder: Path, shuffled: Sequence[File], order: random.Random, each: int
-) -> list[Mutant]:
-    """Return at most one mutant of each file, as many as may be asked for."""
-    found: list[Mutant] = []
+def _in_turn(queues: Sequence[Iterator[Mutant]]) -> Iterator[Mutant]:
+    """Return one mutant of each queue after the other; none is looked for that nobody asks for."""
+    open_ones = list(queues)
+    while open_ones:
+        for queue in list(open_ones):
+            one = next(queue, None)
+            if one is None:
+                open_ones.remove(queue)
+            else:
+                yield one
+
+
+def _places(operator: Operator, folder: Path, shuffled: Sequence[File], order: random.Random) -> Iterator[Mutant]:
+    """Return at most one mutant of each file."""
     for file in shuffled:
-        places = possible(operator, folder, file) if len(found) < each else []
-        found += order.sample(places, 1) if places else []
-    return found
+        if places := possible(operator, folder, file):
+            yield order.sample(places, 1)[0]
 
 
 def possible(operator: Operator, folder: Path, file: File) -> list[Mutant]:

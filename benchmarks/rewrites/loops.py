@@ -127,6 +127,9 @@ class DictState(Rewrite):
     def _given(self, node: ast.expr, size: int) -> ast.expr:
         if isinstance(node, ast.Tuple) and len(node.elts) == size:
             return self._made(list(node.elts))
+        if isinstance(node, ast.BinOp) and not any(isinstance(one, ast.Tuple) for one in ast.walk(node)):
+            # Arithmetic gives an array and no state: it has no parts to take out.
+            return node
         names = [f"p{one}" for one in range(size)]
         made = self._made([load(name) for name in names])
         return expression(f"(lambda {', '.join(names)}: made)(*whole)", made=made, whole=node)

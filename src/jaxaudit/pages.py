@@ -75,7 +75,6 @@ Code that did not run was not observed."""
 
 _OBSERVED_RULES = """
 script-failed files A script that is observed, or a function that is traced, stops with an exception.
-condition-not-scalar scan The condition of a branch or loop is not one truth value.
 wrong-number-of-arguments scan A function, body or branch is called with other arguments than it takes.
 spec-does-not-fit sharding A sharding names an axis, or splits a size, that does not fit.
 explicit-sharding-conflict sharding Operands with explicit shardings do not agree.

@@ -44,7 +44,7 @@ from jaxaudit.pages import BUILTIN, OBSERVED
 from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.notes import Notes
-from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict, proved
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict, proved
 from jaxaudit.rules.contracts import unanswered
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
@@ -132,6 +132,7 @@ def audit(
         told = _guard(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
         )
+        told = list(_untold(told, obligations))
         obligations = [
             *_but_once(obligations, told),
             *(replace(one, front_end="run", basis=Basis.OBSERVED) for one in told),
@@ -238,6 +239,12 @@ def _gone_through(obligations: Sequence[Obligation], traced: Program) -> Iterato
                 yield replace(proved(one.span, "JAX went through this line and refused nothing"), rule=one.rule)
                 continue
         yield one
+
+
+def _untold(told: Sequence[Obligation], obligations: Sequence[Obligation]) -> Iterator[Obligation]:
+    """Leave out that traces differ where an error on the very line says why."""
+    wrong = {one.span[:2] for one in obligations if one.verdict is Verdict.VIOLATED and one.severity is Severity.ERROR}
+    return (one for one in told if one.rule != "side-effect-in-traced-code" or one.span[:2] not in wrong)
 
 
 def _but_once(obligations: Sequence[Obligation], told: Sequence[Obligation]) -> Iterator[Obligation]:

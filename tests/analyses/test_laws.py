@@ -99,6 +99,9 @@ def _plain(fact):
     if fact.dims is not None:
         number = None if fact.number is None else fact.number.plain()
         return replace(fact, dims=tuple(dim.plain() for dim in fact.dims), number=number)
+    if fact.outline is not None:
+        head, tail = (tuple(dim.plain() for dim in part) for part in (fact.outline.head, fact.outline.tail))
+        return replace(fact, outline=replace(fact.outline, head=head, tail=tail))
     return fact if fact.items is None else replace(fact, items=tuple(map(_plain, fact.items)))
 
 

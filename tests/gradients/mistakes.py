@@ -66,7 +66,6 @@ MISTAKES = (
         ),
         "missing-stop-gradient",
         "target = reward + discount * q_values(params, next_obs).max(axis=-1)",
-        sure=False,
     ),
     Mistake(
         "online parameters in the target",

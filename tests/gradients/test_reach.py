@@ -129,4 +129,4 @@ def test_layers_of_a_module_depend_on_what_apply_is_given() -> None:
     def step(params, x):
         return jax.grad(loss)(params, x)
     """
-    assert ways(gradient(code)) == {"params": "live"}
+    assert ways(gradient(code)) == {"params (Dense at 9:16)": "live", "params (Dense at 9:36)": "maybe"}

@@ -45,6 +45,7 @@ SIGHTS = [nothing, *(half(bit, side) for bit in range(8) for side in (0, 1))]
 
 INDEPENDENT = {
     "Axes": {
+        "batched-argument-broadcast": "which arguments have the mapped axis is known with their shapes",
         "nested-vmap-order": "which map made an axis is known with its shape",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
         "scanned-axis-not-time": "which op made an axis is known with its shape",
@@ -86,7 +87,10 @@ INDEPENDENT = {
         "shifted-along-other-axis": "both axes stand in the calls",
         "size-not-integer": "which operator makes a number is data flow",
         "spec-does-not-fit": "the entries of shardings and what they speak of are structure",
-        "stale-observation": "what a function is given and what it gives back is data flow",
+        "same-key-across-vmap": "which key each element of a map has is known without shapes",
+        "too-few-subkeys": "how many keys a split gives and which of them are taken stands in the calls",
+        "donated-value-read": "what reads a value below a call, and what stands around the call, is data flow",
+        "memory-cleared-at-other-step": "by which flag a memory is cleared, and of which step it is, is data flow",
         "static-argument-misuse": "which arguments are static stands in the call",
         "tuple-leaf-as-tree": "what a tree holds is structure",
         "swapped-results": "which variable takes the successor of what it held is data flow",
@@ -131,7 +135,6 @@ INDEPENDENT = {
         "side-effect-in-traced-code": "a body without any store changes nothing",
         "arithmetic-on-list": "what a function of `jax.numpy` makes is an array, and a constant a number",
         "bitwise-before-comparison": "brackets and constants are syntax",
-        "in-place-update": "whether a result is read is data flow",
         "inverted-python-bool": "what goes into `&` alone is data flow",
         "length-as-rank": "which call made a number is data flow",
         "result-discarded": "what stands as a statement is syntax",

@@ -126,6 +126,20 @@ def test_fields_of_records_and_objects_of_libraries_are_known_too(folder):
     assert "shapes known of 0 of 4 arrays" in without
 
 
+def test_a_run_judges_what_is_not_traced_with_the_arguments_that_it_saw(folder):
+    script = folder / "project" / "fit.py"
+    script.write_text(LOSS + FIT)
+    told = run(folder, "jaxaudit", "run", "fit.py").stdout
+    script.unlink()
+    assert "fit.py:6:22  error  silent-broadcast" in told
+    assert "`squared_error` is observed in fit.py, 1 call" in " ".join(told.split())
+
+
+FIT = """
+
+ones = getattr(__import__("importlib").import_module("jax.numpy"), "ones")
+squared_error(ones((1, 1)), ones((16, 1)), ones(16))
+"""
 TRAIN = """\
 import importlib
 from collections import namedtuple

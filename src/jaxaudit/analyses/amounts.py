@@ -25,6 +25,7 @@ from jaxaudit.ir.functions import (
     BOUNDS,
     COUNTS,
     LINEAR,
+    MATRIX_PRODUCTS,
     NUMBERS_OF_DEVICES,
     OVER_DEVICES,
     SAME_ON_ALL_DEVICES,
@@ -341,7 +342,7 @@ class Amounts:
             return named.output is not None and len(firsts) == 1 and firsts.isdisjoint({*named.output, REST})
         left = self.flow.maker(op.operands[0])
         turned = left is not None and left.name == "array.permute" and len(left.arguments) == 1
-        return turned and op.function in ("matmul", "dot")
+        return turned and op.function in MATRIX_PRODUCTS
 
     def _is_contracted(self, op: Op) -> bool:
         """Whether a product sums over an axis of which each device has a share."""

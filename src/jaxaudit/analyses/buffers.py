@@ -14,7 +14,8 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import entered, holders, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Loop, given_as, given_to, leaves_as, made_inside
-from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
+from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS, SIZED_BY
+from jaxaudit.ir.values import index_parts
 from jaxaudit.libraries.lookup import playing
 
 _WHOLE = frozenset(("py.join", "py.container"))
@@ -60,6 +61,26 @@ def given_twice(flow: Flow, call: Op, first: Value, second: Value) -> Value | No
 def sources(flow: Flow, value: Value) -> list[Value]:
     """Return what a value may be in the same turn, before it was given other names."""
     return list(walk((value,), lambda one: _before(flow, one)))
+
+
+def is_number(flow: Flow, value: Value) -> bool:
+    """Whether a value is given as a size or a bound somewhere: a number of Python, which has no buffer."""
+    known = flow.table(is_number)
+    if value not in known:
+        names = names_of(flow, sources(flow, value))
+        known[value] = any(_is_size(op, name) for name in names for op in flow.readers.get(name, ()))
+    return known[value]
+
+
+def _is_size(op: Op, value: Value) -> bool:
+    given = [op.arguments.get(role) for role in SIZED_BY.get(op.name, ())]
+    given += [op.arguments.get("iterable")] if op.name == "py.element" else []
+    given += [part for part in index_parts(op.arguments.get("index")) if isinstance(part, Mapping)]
+    for one in given:
+        parts = one if isinstance(one, tuple) else tuple(one.values()) if isinstance(one, Mapping) else (one,)
+        if any(part is value for part in parts):
+            return True
+    return False
 
 
 def names_of(flow: Flow, values: Iterable[Value], after: Collection[Op] = ()) -> dict[Value, tuple[Value, ...]]:
@@ -139,7 +160,8 @@ def _around(flow: Flow, op: Op, value: Value) -> Iterator[tuple[Op, Value]]:
     for source in sources(flow, value):
         region = flow.places.owner.get(source)
         for holder in holders(flow, region) if region is not None else ():
-            if holder.name in _CROSSED and region is not None:
+            # What a function has given back is its own value still, though the call is over.
+            if holder.name in _CROSSED and region is not None and _is_inside(flow, op, holder):
                 yield from ((holder, one) for one in given_as(holder, region, source))
 
 

@@ -11,19 +11,28 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.dims import Dim, constant
 from jaxaudit.analyses.extents import extents, met, size_of
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import ahead, nothing, operands_of, through_ops, walk
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import ahead, depends, nothing, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.succession import own_loop
 from jaxaudit.analyses.visits import Visited, own_name, visited
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import ARITHMETIC, SCALINGS
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import REMARKS
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts, is_whole
 
 _calculated = through_ops("array.map", "array.convert")
+
+
+def _counts_on(op: Op) -> bool:
+    """Whether what an op gives still is what is counted, and no flag or share of it."""
+    return _calculated(op) and (op.name == "array.convert" or op.function in ARITHMETIC - SCALINGS)
+
+
 _COUNTING = frozenset(
-    ("array.map", "array.convert", "array.select", "array.at", "array.scatter", "py.return", "py.test")
+    ("array.map", "array.convert", "array.select", "array.at", "array.scatter", "py.return", "py.test", "key.fold_in")
 )
 """Ops that take what is counted whatever it is, and writes, which are looked at by themselves."""
 
@@ -35,6 +44,8 @@ class Filled:
     carried: Carried
     loop: Loop
     write: Op
+    axis: int
+    """The axis along which it is filled."""
     low: Dim
     end: Dim
     size: Dim
@@ -67,39 +78,43 @@ def filled(facts: Facts) -> Iterator[Filled]:
         base, loop = op.value("base"), own_loop(facts.flow, op)
         array = None if base is None else own_name(base, facts)
         carried = next((one for one in loop.carried if one.param is array), None) if loop is not None else None
-        parts = index_parts(op.arguments.get("index"))
-        index = parts[0] if parts and all(map(is_whole, parts[1:])) else None
+        axis, index = _counted_part(op)
         extent = extents(facts)(index) if isinstance(index, Value) else None
-        size = None if base is None else size_of(met(facts.get(Shapes), op, base), 0)
+        size = None if base is None else size_of(met(facts.get(Shapes), op, base), axis)
         if carried is None or loop is None or extent is None or size is None or not size.known:
             continue
         if not extent.reached or extent.part or extent.single is not None:
             continue
         reads = tuple(one for one in seen if one.source is extent.source)
-        way = _way(carried.param, extent.low, extent.end, reads)
+        way = _way(carried.param, extent.low, extent.end, reads, facts.flow)
         if way is not None and carried.position < len(loop.op.results):
-            yield Filled(carried, loop, op, extent.low, extent.end, size, way, reads)
+            yield Filled(carried, loop, op, axis, extent.low, extent.end, size, way, reads)
 
 
-def _way(array: Value, low: Dim, end: Dim, reads: tuple[Visited, ...]) -> bool | None:
+def _counted_part(op: Op) -> tuple[int, Argument]:
+    """Return the axis along which a write picks one place, all others whole, and which place."""
+    parts = index_parts(op.arguments.get("index"))
+    places = [at for at, part in enumerate(parts) if not is_whole(part)]
+    return (places[0], parts[places[0]]) if len(places) == 1 else (0, None)
+
+
+def _way(array: Value, low: Dim, end: Dim, reads: tuple[Visited, ...], flow: Flow) -> bool | None:
     """Return whether elements are computed from those before them, or from those behind; None for neither."""
-    own = next((one for one in reads if one.array is array), None)
-    if own is None:
-        return None
-    first, last = (own.low - low).constant, (own.end - end).constant
-    if first == -1 and last is not None and last <= 0:
+    own = [one for one in reads if one.array is array or depends(flow, one.array, [array])]
+    gaps = [((one.low - low).constant, (one.end - end).constant) for one in own]
+    if own and all(first == -1 and last is not None and last <= 0 for first, last in gaps):
         return True
-    return False if last == 1 and first is not None and first >= 0 else None
+    return False if own and all(last == 1 and first is not None and first >= 0 for first, last in gaps) else None
 
 
 def is_counted_otherwise(one: Filled, facts: Facts) -> bool:
     """Whether what is counted goes into anything but a known index, so that it may have to stay below a bound."""
     known, flow, places = {read for seen in one.reads for read in seen.reads}, facts.flow, facts.flow.places
-    index = index_parts(one.write.arguments.get("index"))[0]
+    index = index_parts(one.write.arguments.get("index"))[one.axis]
     assert isinstance(index, Value)
     counted = walk((index,), lambda value: operands_of(flow, value, _calculated))
     starts = [value for value in counted if places.within(places.region_of_value(value), one.loop.body)]
-    for value in walk(starts, lambda value: ahead(flow, value, _calculated)):
+    for value in walk(starts, lambda value: ahead(flow, value, _counts_on)):
         for op in flow.readers.get(value, ()):
             if op not in known and op.name not in _COUNTING and op.name not in REMARKS and not op.regions:
                 return True
@@ -118,7 +133,7 @@ def is_set_apart(one: Filled, place: int, facts: Facts) -> bool:
 
 def _is_at(op: Op, place: int, one: Filled, facts: Facts) -> bool:
     parts = index_parts(op.arguments.get("index"))
-    return bool(parts) and _end(parts[0], one, op, facts) == place
+    return len(parts) > one.axis and _end(parts[one.axis], one, op, facts) == place
 
 
 def _end(given: Argument, one: Filled, op: Op, facts: Facts) -> int | None:
@@ -135,7 +150,7 @@ def is_used_at(one: Filled, place: int, facts: Facts) -> bool:
     counted = {read for seen in visited(facts) if _leaves_out(seen, place) for read in seen.reads}
     plain = REMARKS | {"array.shape", "array.at"}
     used = (op for op in _readers(one.result, facts) if op not in counted and op.name not in plain)
-    return one.result in facts.flow.handed_back or any(not _cuts_off(op, place) for op in used)
+    return one.result in facts.flow.handed_back or any(not _cuts_off(op, one.axis, place) for op in used)
 
 
 def _leaves_out(seen: Visited, place: int) -> bool:
@@ -143,10 +158,10 @@ def _leaves_out(seen: Visited, place: int) -> bool:
     return left is not None and left > 0
 
 
-def _cuts_off(op: Op, place: int) -> bool:
+def _cuts_off(op: Op, axis: int, place: int) -> bool:
     """Whether an op takes a part of an array that the end does not belong to."""
     parts = index_parts(op.arguments.get("index")) if op.name == "py.item" else ()
-    part = parts[0] if parts else None
+    part = parts[axis] if len(parts) > axis else None
     if isinstance(part, int):
         return part != place
     bound = None if not isinstance(part, Mapping) else part.get("stop" if place == -1 else "start")

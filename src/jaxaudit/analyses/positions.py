@@ -18,7 +18,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import COUNTING, LINEAR, PICKED_POSITIONS, SCALINGS, SUMS_OF_TWO
+from jaxaudit.ir.functions import COUNTING, LINEAR, MATRIX_PRODUCTS, PICKED_POSITIONS, SCALINGS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import made_inside, source_of
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import index_parts, is_whole
@@ -226,7 +226,7 @@ def _multiplied(op: Op, ask: Callable[[Value], _Axes]) -> _Axes:
         }
         places = [at for at, name in enumerate(output) if name in letters] if "..." not in output else []
         return frozenset(one for at in places for one in (at, at - len(output)))
-    if len(op.operands) != 2 or op.function not in ("matmul", "dot"):
+    if len(op.operands) != 2 or op.function not in MATRIX_PRODUCTS:
         return _NONE
     left, right = map(ask, op.operands)
     rows = frozenset((0, -2)) if left & {0, -2} and 1 not in left else _NONE

@@ -20,7 +20,7 @@ Group = tuple[Dims, tuple[int, ...]]
 def regrouped(old: Dims, new: Dims, op: Op | None = None) -> Dims:
     """Return the new axes of a reshape the labels of the old ones they are."""
     made = list(new)
-    for parts, places in _groups(old, new):
+    for parts, places in groups(old, new):
         if len(places) == 1 < len(parts):
             made[places[0]] = made[places[0]].labelled(run_of(parts, op))
         elif len(parts) == 1 < len(places):
@@ -65,7 +65,7 @@ def expanded(dims: Sequence[Dim]) -> Dims:
     return tuple(made)
 
 
-def _groups(old: Dims, new: Dims) -> Iterator[Group]:
+def groups(old: Dims, new: Dims) -> Iterator[Group]:
     """Return the shortest runs of old and new axes that have equal numbers of elements, as far as that can be told."""
     left = [dim for dim in old if dim != ONE]
     right = [place for place, dim in enumerate(new) if dim != ONE]
@@ -85,13 +85,13 @@ def _groups(old: Dims, new: Dims) -> Iterator[Group]:
 
 def crossings(old: Dims, new: Dims) -> Iterator[Crossed]:
     """Return the parts of different axes that a reshape makes one: the outer one of one, the inner one of another."""
-    return crossed((parts for parts, places in _groups(old, new) if len(places) == 1 < len(parts)), old)
+    return crossed((parts for parts, places in groups(old, new) if len(places) == 1 < len(parts)), old)
 
 
 def is_accounted_for(old: Dims, new: Dims) -> bool:
     """Whether all axes fall into runs of old and new ones with equal numbers of elements."""
-    groups = list(_groups(old, new))
-    counts = sum(len(parts) for parts, _ in groups), sum(len(places) for _, places in groups)
+    runs = list(groups(old, new))
+    counts = sum(len(parts) for parts, _ in runs), sum(len(places) for _, places in runs)
     return counts == tuple(sum(dim != ONE for dim in dims) for dims in (old, new))
 
 

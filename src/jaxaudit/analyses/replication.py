@@ -7,7 +7,7 @@ what the reduction of the whole would be; collectives put parts together and mak
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from enum import Enum
 from functools import reduce
@@ -162,6 +162,9 @@ class Devices:
     # Ops without regions
 
     def _computed(self, op: Op) -> Spread:
+        if op.name == "array.shape":
+            # All devices have shares of one size.
+            return _SAME
         whole = reduce(Spread.__or__, map(self.of, op.operands), _SAME)
         if op.name == "py.call_unknown":
             return whole.unclear()
@@ -386,13 +389,39 @@ def left_unequal(op: Op, shapes: Shapes | None) -> list[tuple[Value, Spread]] | 
     None where the specs are not known, or do not fit what they are for.
     """
     region = op.regions[0]
-    given = _axes_in(op, shapes)
-    out = _axes_traced(op.split_out) if shapes is None else axes_split(op.placed_out, shapes)
+    given, out = _axes_in(op, shapes), _axes_out(op, shapes)
     if given is None or len(given) != len(region.params) or len(out) != len(region.results):
         return None
     known = Devices(op, shapes)
     pairs = zip(region.results, out, strict=True)
     return [(value, known.of(value).without(axes)) for value, axes in pairs if axes is not None]
+
+
+def is_repeated(op: Op, shapes: Shapes | None, values: Set[Value]) -> bool:
+    """Whether devices that all have some values do with them what is for each of them alone.
+
+    The blocks of a result, or the terms of a sum over devices, are then copies; or the values meet the rows of a
+    device one by one.
+    """
+    known = Devices(op, shapes)
+    pairs = zip(op.regions[0].results, _axes_out(op, shapes), strict=False)
+    blocks = any(value in values and (axes or frozenset()) - known.of(value).varies for value, axes in pairs)
+    sums = any(one.axis not in one.given.varies and not values.isdisjoint(one.op.operands) for one in known.collected)
+    if blocks or sums or shapes is None:
+        return blocks or sums
+    equal = {value for value in values if value in known.known and not known.of(value).varies}
+    readers = (one for region in op.regions for one in region.walk() if not equal.isdisjoint(one.operands))
+    met = (one for step in readers for context in shapes.contexts(step) for one in meetings(step, context))
+    sides = ((one.left, one.right) for one in met if one.how == "elementwise")
+    return any(
+        own.value in equal and own.dim.constant != 1 and _shards(other.dim)
+        for pair in sides
+        for own, other in (pair, pair[::-1])
+    )
+
+
+def _axes_out(op: Op, shapes: Shapes | None) -> list[_Axes | None]:
+    return _axes_traced(op.split_out) if shapes is None else axes_split(op.placed_out, shapes)
 
 
 def _axes_in(op: Op, shapes: Shapes | None) -> list[_Axes] | None:

@@ -200,6 +200,8 @@ class Attributes:
     is_stub = _flag("stub")
     is_optional = _flag("optional")
     is_chosen = _flag("chosen")
+    is_handed_on = _flag("handed_on")
+    """Whether a function is given to other code, which calls it with what it has."""
     is_module_level = _flag("module")
     replaced = _table("given")
     """The fields of a copy that are new, with their values."""
@@ -208,6 +210,7 @@ class Attributes:
     had = _items("had")
     kinds = _items("kinds")
     packed = _items("packed")
+    given_twice = _items("twice")
     parameters = _items("params")
     tree = _tree("tree")
     class_name = _text("class")
@@ -248,6 +251,8 @@ class Attributes:
     structure = _items("structure")
     entered = _items("entered")
     """For each parameter of the region, what it was outside."""
+    arrived = _number("arrived")
+    """The youngest object once the arguments were copied: those between `entered` and this stand for arguments."""
     held = _items("held")
     kept = _items("kept")
     inline = _flag("inline")

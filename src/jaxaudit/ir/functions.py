@@ -124,6 +124,8 @@ LOGIC = CONJUNCTIONS | DISJUNCTIONS | NEGATIONS | _ids("logical_xor bitwise_xor"
 # arithmetic
 SUMS_OF_TWO = _ids("add subtract")
 SCALINGS = _ids("multiply divide")
+SIGN_KEEPING = SCALINGS | _ids("negative")
+"""Functions of factors whose sign follows from theirs."""
 ARITHMETIC = SUMS_OF_TWO | SCALINGS | _ids("negative power floor_divide remainder fmod matmul")
 LINEAR = _ids("add subtract negative positive conj real imag")
 """Elementwise functions that are linear in every operand; `multiply` and `divide` are so in one of them."""
@@ -131,12 +133,15 @@ EXTREMES_OF_TWO = _ids("maximum minimum")
 LARGER = _ids("maximum max builtins.max")
 SMALLER = _ids("minimum min builtins.min")
 """Give the larger or the smaller one of what they are given."""
-BOUNDS = EXTREMES_OF_TWO | _ids("clip clamp")
+CLIPS = _ids("clip clamp")
+BOUNDS = EXTREMES_OF_TWO | CLIPS
 """Keep elements within bounds."""
 ROUNDINGS = _ids("round floor ceil trunc fix sign heaviside")
 """Flat almost everywhere: their derivative is zero."""
 SAME_UNIT = SUMS_OF_TWO | BOUNDS | _ids("abs negative remainder fmod")
 """Elementwise functions whose result is measured in the unit of their operands."""
+AWAY_FROM_ZERO = _ids("add maximum clip")
+"""How what is divided by is kept away from zero."""
 ORDERLESS = EXTREMES_OF_TWO | _ids("add multiply logical_and logical_or bitwise_and bitwise_or")
 """Functions of two that give the same whatever the order in which many are put together."""
 BITWISE = _ids("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift")
@@ -195,8 +200,18 @@ AS_LARGE_AS_GIVEN = _ids("array asarray full_like zeros_like ones_like empty_lik
 """Make arrays of the shape of what they are given."""
 FILLED_LIKE = _ids("zeros_like ones_like empty_like")
 """Make arrays of the shape of what they are given, and of nothing else of it."""
-SIZED_BY_VALUES = _ids("nonzero flatnonzero argwhere unique unique_values extract")
-"""Return as many elements as the values say, unless a `size` is given."""
+SIZED_BY_VALUES = {
+    **dict.fromkeys(_ids("nonzero flatnonzero argwhere"), ("size", "a")),
+    **dict.fromkeys(_ids("unique unique_values unique_all unique_counts unique_inverse"), ("size", "ar", "x")),
+    **dict.fromkeys(_ids("intersect1d setdiff1d setxor1d union1d"), ("size", "ar1", "ar2")),
+    **dict.fromkeys(_ids("compress extract"), ("size", "condition")),
+    **dict.fromkeys(_ids("segment_sum segment_prod segment_max segment_min"), ("num_segments", "segment_ids")),
+    "where": ("size", "condition"),
+    "trim_zeros": ("", "filt"),
+    "bincount": ("length", "x"),
+    "delete": ("assume_unique_indices", "obj"),
+}
+"""Return as many elements as values say: by which option the size is fixed, and which arguments tell it otherwise."""
 COUNTING = _ids("arange iota broadcasted_iota")
 """Make arrays of consecutive numbers."""
 GROWING_ALONG = _ids("arange iota linspace")
@@ -244,12 +259,15 @@ FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
 """Move in steps, or not at all, when their operands move: their derivative is zero."""
 SYMMETRIC_ONLY = _ids("cholesky cho_factor eigh eigvalsh")
 """Take matrices that are symmetric, and read one half of them."""
-DIAGONALS = _ids("eye identity diag")
+DIAGONAL_MATRICES = _ids("eye identity diag")
 """Make matrices that have nothing beside their diagonal."""
+MATRIX_PRODUCTS = _ids("matmul dot")
+MATRIX_EQUATIONS = _ids("solve inv slogdet det")
 SOLVERS = _ids("solve cho_solve lu_solve solve_triangular")
 JACOBIANS = _ids("jacrev jacfwd jacobian hessian")
 """Derivatives of functions that give more than one number."""
-ROOTS = _ids("sqrt norm vector_norm")
+NORMS = _ids("norm vector_norm")
+ROOTS = NORMS | _ids("sqrt")
 """Take roots: their slope at zero is infinite."""
 EVEN = _ids("square abs power cosh log_cosh")
 """Return the same for an error and its negative."""
@@ -295,6 +313,10 @@ SEVERAL_ARRAYS = _ids(
 """Return a tuple or list of arrays."""
 
 SPLITS = _ids("split array_split vsplit hsplit dsplit")
+SHOWN_AS_VIEWS = _ids("asarray asanyarray reshape ravel transpose swapaxes moveaxis squeeze expand_dims T mT real imag")
+"""Give another view of a NumPy array, where its memory allows it, and copy nothing."""
+JOINS_END_TO_END = _ids("concatenate append hstack vstack column_stack row_stack dstack block r_ c_")
+"""Put arrays one after the other along an axis that they have; the result is longer than each."""
 STACKS_OF_OLD = _ids("hstack vstack column_stack dstack")
 """Put arrays beside each other after giving each the axes that it lacks."""
 TREE_STRUCTURE = _ids("structure treedef_is_leaf all_leaves treedef_tuple")
@@ -305,6 +327,8 @@ PYTHON_SMOOTH = frozenset(f"builtins.{name}" for name in "sum abs max min pow tu
 """Built-in functions that pass derivatives on."""
 
 # meaning
+DRAWN_WITH_DENSITY = _ids("sample_and_log_prob experimental_sample_and_log_prob")
+"""Methods of distributions that give a sample, and the logarithm of its density beside it."""
 DENSITIES = _ids("log_prob logpdf logp")
 LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logaddexp softplus") | DENSITIES
 """Return logarithms of what they are given, or of probabilities."""
@@ -313,6 +337,8 @@ NORMALISED_EXPONENTIALS = _ids("softmax log_softmax")
 # Python's operators, methods and objects
 LENGTHENING = _ids("append extend appendleft insert")
 """Methods that make a list longer."""
+PLAIN_DATA = _ids("json.loads json.dumps ast.literal_eval builtins.ord builtins.chr builtins.str builtins.repr")
+"""Give text, numbers, and lists and dicts of these: nothing in them is an array."""
 ITERATORS = _ids("zip enumerate generator range map filter")
 """Objects that Python goes through once, item by item."""
 VIEWS = _ids("items values list tuple reversed sorted zip enumerate")

@@ -70,7 +70,7 @@ _ROWS = (
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),
     OpSpec("py.given_back", "a compiled function gives an object back; attrs: spelling, tree", note=True),
-    OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values", note=True),
+    OpSpec("py.passed", "arguments named like parameters; attrs: function, written, params, values, twice (a parameter, what stands for it)", note=True),
     OpSpec("py.refused", "a call whose arguments do not fit the parameters; attrs: callee, reason, defined (where the callee is), caller", note=True),
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where", note=True),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
@@ -159,6 +159,9 @@ REMARKS = frozenset(
 )
 """Notes on how values that other ops make are used; the other notes stand for something that the code does."""
 
+DEVICE_MAPS = frozenset(("pmap", "shard_map"))
+REDUCING = frozenset(("array.reduce", "array.linalg"))
+"""Ops that may make one number of many."""
 DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
 CUSTOM_DERIVATIVES = frozenset(("custom_jvp", "custom_vjp"))
 """Ops whose author says what their derivative is."""
@@ -197,10 +200,13 @@ SIZED_BY = {
     "array.create": ("shape", "N", "M", "num", "n", "dimensions"),
     "array.reshape": ("shape", "newshape", "new_shape", "new_sizes"),
     "array.expand": ("shape", "reps", "repeats", "num_classes"),
-    "array.gather": ("slice_sizes", "slice_size"),
+    "array.gather": ("slice_sizes", "slice_size", "limit_indices", "limit_index"),
+    "array.reduce": ("num_segments", "length"),
     "array.order": ("k",),
     "array.split": ("indices_or_sections",),
     "key.draw": ("shape",),
     "key.split": ("num",),
 }
 """The arguments of ops that say how large what they make is."""
+WIDENED_BY = {"array.move": ("pad_width",)}
+"""The arguments, in pairs of numbers, that say how much larger it is."""

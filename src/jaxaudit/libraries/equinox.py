@@ -67,6 +67,7 @@ _LAYERS = merge(
         SpectralNorm.__call__: x state
         """, roles="layer"),
     rows(_NN, "py.call_library", """
+        State: model
         State.get: item
         State.set: item value
         State.substate: pytree

@@ -110,8 +110,12 @@ _NNX_TREES = merge(
         iter_graph iter_children: node
         """),
     rows(_NNX, "py.call_library", """
-        Metric.update MultiMetric.update:
-        Metric.compute MultiMetric.compute Metric.reset MultiMetric.reset:
+        Metric.update MultiMetric.update Metric.reset MultiMetric.reset:
+        metrics.Average.update metrics.Accuracy.update metrics.Welford.update:
+        metrics.Average.reset metrics.Accuracy.reset metrics.Welford.reset:
+        """, roles="object.change"),
+    rows(_NNX, "py.call_library", """
+        Metric.compute MultiMetric.compute:
         Module.eval Module.train:
         Module.sow: variable_type name value
         display: *args

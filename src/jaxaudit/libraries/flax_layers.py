@@ -106,6 +106,9 @@ _NNX_LAYERS = merge(
 ROWS = merge(_LINEN_LAYERS, _LINEN_CELLS, _LINEN_NORMS, _LINEN_DRAWS, _LINEN_MORE, _NNX_LAYERS)
 """Every layer of flax that tells its sizes when it is made, and a few more."""
 
+PARAMETERS = frozenset("kernel bias scale embedding".split())
+"""What layers of linen call their own parameters: in a path their names stand behind those of layers."""
+
 MODES = {"use_running_average": False, "is_training": True}
 """What says how a layer behaves, and what it is in training."""
 

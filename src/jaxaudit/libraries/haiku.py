@@ -25,6 +25,7 @@ _TRANSFORMS = merge(
         """, roles="module.make", holds="f"),
     rows(_NAME, "py.call_library", """
         without_apply_rng: f -> haiku.TransformedWithoutRng
+        TransformedWithState.without_apply_rng: f -> haiku.TransformedWithStateWithoutRng
         without_state: f -> haiku.Transformed
         with_empty_state: f -> haiku.TransformedWithState
         """, roles="module.convert", holds="f"),
@@ -34,13 +35,17 @@ _TRANSFORMS = merge(
         """),
     rows(_NAME, "key.draw", """
         Transformed.init TransformedWithState.init TransformedWithoutRng.init: rng *args
+        TransformedWithStateWithoutRng.init: rng *args
         """, key="rng", roles="module.init"),
     rows(_NAME, "key.draw", "MultiTransformed.init MultiTransformedWithState.init: rng *args", key="rng"),
     rows(_NAME, "key.draw", """
         Transformed.apply: params rng *args
         TransformedWithState.apply: params state rng *args -> (?, state')
         """, key="rng", roles="module.apply"),
-    rows(_NAME, "py.call_library", "TransformedWithoutRng.apply: params *args", roles="module.apply"),
+    rows(_NAME, "py.call_library", """
+        TransformedWithoutRng.apply: params *args
+        TransformedWithStateWithoutRng.apply: params state *args -> (?, state')
+        """, roles="module.apply"),
 )
 
 _STATE = rows(_NAME, "py.call_library", """

@@ -14,6 +14,9 @@ VALUES_ALONE = frozenset("math cmath bisect statistics".split())
 PLAIN = frozenset(("jax", "haiku"))
 """Libraries whose transformations trace every leaf of every argument, as those of JAX do."""
 
+HANDING_BACK = frozenset(("flax.nnx",))
+"""Libraries whose transformations hand changes back that code makes to the objects that it is given."""
+
 FILTERING = frozenset(("equinox",))
 """Libraries whose transformations trace arrays, and take everything else for static."""
 

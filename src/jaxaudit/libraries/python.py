@@ -41,8 +41,9 @@ _OUTSIDE = merge(
     rows("time", "py.clock", "ctime localtime gmtime: secs"),
     rows("time", "py.clock", "strftime: format t\nsleep: secs"),
     rows("datetime", "py.clock", "datetime.now: tz\ndatetime.utcnow datetime.today date.today:"),
-    rows("os", "py.clock", "getenv environ.get environ.setdefault: key default\nlistdir: path"),
-    rows("os", "py.clock", "getcwd getpid cpu_count:"),
+    # The environment of a process stays as it is, by and large.
+    rows("os", "py.call_library", "getenv environ.get: key default\ngetcwd getpid cpu_count:"),
+    rows("os", "py.clock", "environ.setdefault: key default\nlistdir: path"),
     rows("os.path", "py.clock", "exists isfile isdir getsize getmtime: path"),
     rows("builtins", "py.clock", "open: file mode\ninput: prompt"),
     rows("pathlib.Path", "py.clock", "read_text read_bytes exists open is_file is_dir: *args"),

@@ -43,6 +43,7 @@ ROLES = {
     "model.split": "gives the structure of a model, and its state in parts",
     "model.state": "gives those parts of a model's state that filters name",
     "model.update": "puts a state into a model",
+    "object.change": "changes the object that it is called on in place",
     "model.join": "makes a model of what it was divided into",
     "optimizer.make": "makes an optimizer of its two functions",
     "tree.flatten": "gives the leaves of a tree and its structure",

@@ -43,3 +43,6 @@ WRAPPERS = {
     for name in names.split()
 }
 """The transformations, by their qualified names."""
+
+FUNCTION_PARAMETERS = ("fun", "f", "target", "kernel", "pyfunc")
+"""What transformations call the parameter that takes the function."""

@@ -17,7 +17,7 @@ from jaxaudit.frontends.jaxpr.protocol import Capture, Reply
 from jaxaudit.ir import Program
 from jaxaudit.ir.serial import decode_program
 from jaxaudit.observation.obligations import observed_obligations
-from jaxaudit.observation.store import keep
+from jaxaudit.observation.store import keep, observed_in
 from jaxaudit.outcome import Outcome
 from jaxaudit.reports.model import SkippedFunction, Target, Traces
 from jaxaudit.reports.notes import Notes, RootNote
@@ -29,7 +29,7 @@ def conclude(reply: Reply, first: Sequence[str], config: Config, *, sections: bo
     keep(reply.sightings)
     paths = list(dict.fromkeys([*map(shown_name, first), *_project_files(reply.files, first, config)]))
     results = [read_file(Path(path).absolute()) for path in paths]
-    outcome = audit(results, config, seen_by(reply), sections=sections)
+    outcome = audit(results, config, seen_by(reply), observed_in(reply.sightings), sections=sections)
     return replace(outcome, faults=(*reply.faults, *outcome.faults))
 
 

@@ -1,4 +1,4 @@
-"""Turns what a run showed into obligations: the exception that ended it, and functions compiled again and again."""
+"""Turns what a run showed into obligations: what ended it, what is compiled again and again or not twice the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from jaxaudit.frontends.jaxpr.exceptions.model import Facts
 from jaxaudit.frontends.jaxpr.exceptions.table import explain
-from jaxaudit.frontends.jaxpr.protocol import Failure, Reply, Retrace
+from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, Reply, Retrace, Unsteady
 from jaxaudit.observation.probes import probe_obligations
 from jaxaudit.reports.identity import Sources
 from jaxaudit.rules.base import Obligation, Raises, Severity, Step
@@ -25,6 +25,11 @@ def observed_obligations(reply: Reply, files: Sequence[str], sources: Sources, s
     if reply.failure is not None:
         yield (failed := failure_obligation(reply.failure, files, sources, shown))
     yield from retrace_obligations(reply.retraces, shown)
+    for one in reply.unsteady:
+        if one.failure is not None:
+            yield failure_obligation(one.failure, files, sources, shown)
+        elif one.places:
+            yield _unsteady(one, shown)
     for one in probe_obligations(reply.probes, shown):
         # What ended the program is told once.
         if failed is None or (failed.rule, failed.span[:2]) != (one.rule, one.span[:2]):
@@ -54,14 +59,31 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
 _MADE = "the call is made here"
 
 
+def _unsteady(one: Unsteady, shown: Shown) -> Obligation:
+    """Report a function whose every trace computes something else."""
+    inner, *outer = one.places
+    steps = [Step(_span(at, shown), f"`{at.function.rpartition('<locals>.')[2]}` is running") for at in outer]
+    return Obligation(
+        _span(inner, shown),
+        message=f"`{one.function}` depends on state that changes whenever it is traced: {one.text}",
+        current="JAX traces once; every call afterwards repeats what the state was then",
+        expected="what changes from call to call is an argument, and is returned where it changes",
+        steps=(*steps, Step(_span(one.made, shown), f"`{one.function}` is transformed here")),
+        suggestion="pass the state in and return it, or draw with `jax.random` from a key that is passed in",
+        rule="side-effect-in-traced-code",
+    )
+
+
+def _span(place: Frame, shown: Shown) -> Span:
+    return Span(shown(place.path), place.line, place.column, place.end_line, place.end_column)
+
+
 def retrace_obligations(retraces: Sequence[Retrace], shown: Shown) -> Iterator[Obligation]:
     """Report each call that made JAX trace one function many times, with what changed most often."""
     calls: dict[tuple[str, Span], list[Retrace]] = defaultdict(list)
     for one in retraces:
         if one.call is not None:
-            place = one.call
-            span = Span(shown(place.path), place.line, place.column, place.end_line, place.end_column)
-            calls[one.name, span].append(one)
+            calls[one.name, _span(one.call, shown)].append(one)
     for (name, span), traces in calls.items():
         if len(traces) >= MANY_TRACES:
             yield _retraced(name, span, traces, shown)

@@ -84,13 +84,24 @@ def facts_of(paths: Iterable[Path]) -> Facts:
 def keep(sightings: Iterable[Sighting], now: int | None = None) -> None:
     """Add what a run showed to what is known."""
     moment = int(time.time()) if now is None else now
-    by_file: dict[str, list[Sighting]] = defaultdict(list)
-    for one in sightings:
-        by_file[os.path.realpath(one.path)].append(one)
     with _alone():
-        for path, seen in by_file.items():
+        for path, seen in _by_file(sightings).items():
             known, _ = load(path)
             _write(path, _merged(path, known, seen, moment))
+
+
+def observed_in(sightings: Iterable[Sighting]) -> Observed | None:
+    """Return what one run showed as front ends take it, whether or not anything is kept."""
+    made = {path: _merged(path, {}, seen, 0) for path, seen in _by_file(sightings).items()}
+    functions = {show_path(Path(path)): stored.functions for path, stored in made.items() if stored is not None}
+    return Observed(functions, shown_name) if functions else None
+
+
+def _by_file(sightings: Iterable[Sighting]) -> Mapping[str, Sequence[Sighting]]:
+    found: dict[str, list[Sighting]] = defaultdict(list)
+    for one in sightings:
+        found[os.path.realpath(one.path)].append(one)
+    return found
 
 
 @contextmanager

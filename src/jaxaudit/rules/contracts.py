@@ -161,6 +161,7 @@ def _several(op: Op, facts: Facts) -> bool:
 _SIZES = Clause("axis-conflict", "not all sizes that meet here are known", _arrays_meet)
 _LINED_UP = Clause("silent-broadcast", "which axes are lined up here is not known", _arrays_meet)
 _JOINED = Clause("unrelated-axes-joined", "what the axes are that are summed over here is not known", _arrays_meet)
+_CONDITION = Clause("condition-not-scalar", "the type of its condition is not known")
 _PURE = Clause("side-effect-in-traced-code", "what it runs is not known", within=True, written=True)
 _LEAKS = Clause("tracer-leak", "what it runs is not known", within=True, written=True)
 _CALLED = Clause("callback-arguments", "what it calls is not known", _is_called, written=True)
@@ -210,8 +211,8 @@ CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
         Clause("scanned-axis-not-time", "what the axis is that it scans over is not known", _scans_arrays),
     ),
     "fori": _CARRIED,
-    "while": _CARRIED,
-    "cond": (_CALLED, Clause("branch-type-mismatch", "the types of what its branches give are not known")),
+    "while": (*_CARRIED, _CONDITION),
+    "cond": (_CALLED, _CONDITION, Clause("branch-type-mismatch", "the types of what its branches give are not known")),
     "grad": (
         _CALLED,
         Clause("non-scalar-grad", "the shape of what is differentiated is not known"),

@@ -79,10 +79,15 @@ def untaken_successors(facts: Facts) -> Iterator[Lost]:
 
 def is_state_of_module(lost: Lost, flow: Flow) -> bool:
     """Whether it is the state that a run of a module gives beside its output: `module-state-mishandled` speaks."""
+    return run_of(lost, flow) is not None
+
+
+def run_of(lost: Lost, flow: Flow) -> Op | None:
+    """Return the run of a module that gives a state beside its output."""
     made = None if lost.newer is None else origin(flow, lost.newer, {})
     part = None if made is None else Part.of(made.op, made.value)
     run = None if part is None else flow.maker(part.whole)
-    return run is not None and plays(run.qualified, "module.apply")
+    return run if run is not None and plays(run.qualified, "module.apply") else None
 
 
 def goes_on_from(
@@ -125,7 +130,9 @@ def _lost(note: Op, facts: Facts) -> Lost | None:
     beside = [one for one in maker.results if _is_read(one, note, facts)] if known[0][0] in maker.results else []
     kept = {value for one in beside for value in (versions.of(one) or NOTHING).old}
     old = frozenset(value for _, version in known for value in version.old) - kept
-    return _found(note, maker, Version(old, ground), flow)
+    found = _found(note, maker, Version(old, ground), flow)
+    # What a name inside of the call says hides nothing that the call itself tells.
+    return _by_the_way(note, flow) if found is None and ground is Ground.VARIABLE else found
 
 
 def _is_read(value: Value, note: Op, facts: Facts) -> bool:
@@ -218,8 +225,8 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
         if needed:
             # A search tries several steps from one place that it holds from outside of its loop.
             return lost.handed_on or lost.ground is Ground.NATURE
-        # Somebody trains, and goes on with what was there before.
-        return False if lost.handed_on and _trains(lost.made) else None
+        # Somebody trains, or goes on with another result of the step, and hands on what was there before.
+        return False if lost.handed_on and (_trains(lost.made) or _goes_on_beside(lost, facts)) else None
     made = lost.made
     if _is_made_again(lost, flow):
         return False
@@ -255,6 +262,12 @@ def _is_made_again(lost: Lost, flow: Flow) -> bool:
     later, readers = {one.at for one in lost.ways}, (op for value in lost.old for op in flow.readers.get(value, ()))
     again = [op for op in readers if op is not lost.made and op.span in later]
     return any(made.name == lost.label for op in again for made in op.results)
+
+
+def _goes_on_beside(lost: Lost, facts: Facts) -> bool:
+    """Whether another variable that the call was given takes its next value: the step was taken."""
+    notes = (note for note in facts.program.named("py.taken") if note.span.covers(lost.span))
+    return lost.ground is not Ground.VARIABLE and any(any(note.had or ()) for note in notes)
 
 
 def _trains(made: Op) -> bool:

@@ -82,14 +82,21 @@ def _are_objects(first: Tree, second: Tree) -> bool:
     return first.kind == second.kind == "object" and first.registered == second.registered == "yes"
 
 
+def _is_told(tree: Tree) -> bool:
+    """Whether it is known how JAX takes something apart."""
+    return tree.kind in (*CONTAINERS, "none") or (tree.kind == "object" and tree.registered == "yes")
+
+
 def _differ(pair: _Pair) -> Misfit | None:
     path, first, second, _ = pair
     place = f"`{path}`" if path else "the top"
-    forms = (_form(first), _form(second))
-    if "sequence" in (first.kind, second.kind) and all(forms) and forms[0] != forms[1]:
-        return pair.misfit(f"{place} is a {forms[0]} in one and a {forms[1]} in the other")
+    if "sequence" in (first.kind, second.kind):
+        known = all(_form(one) or _is_told(one) for one in (first, second))
+        words = [describe(one).replace("`", "") if _form(one) else describe(one) for one in (first, second)]
+        apart = known and _form(first) != _form(second)
+        return pair.misfit(f"{place} is {words[0]} in one and {words[1]} in the other") if apart else None
     objects = _are_objects(first, second)
-    if not objects and (first.kind not in (*CONTAINERS, "none") or second.kind in _OPEN):
+    if not objects and not (_is_told(first) and (_is_told(second) or second.kind not in _OPEN)):
         return None
     # Classes of one name are different ones where they stand at different places.
     if (first.kind, first.name) != (second.kind, second.name) or (objects and first.where != second.where):
@@ -110,7 +117,15 @@ def _differ(pair: _Pair) -> Misfit | None:
 
 def _form(tree: Tree) -> str:
     """Return the kind of a list or tuple, whether or not its items are known one by one."""
-    return tree.name if tree.kind == "sequence" else tree.kind if tree.kind in ("list", "tuple") else ""
+    if tree.kind == "sequence":
+        return tree.name if tree.name in ("list", "tuple") else ""
+    return tree.kind if tree.kind in ("list", "tuple") else ""
+
+
+def open_places(first: Tree, second: Tree) -> Iterator[Tree]:
+    """Return what the second of two trees has, of unknown structure, where the first has a container."""
+    pairs = _pairs(first, second)
+    return (pair.second for pair in pairs if pair.first.kind in CONTAINERS and pair.second.kind in _OPEN)
 
 
 def array_for_container(first: Tree, second: Tree, is_array: Callable[[Tree], bool]) -> Misfit | None:

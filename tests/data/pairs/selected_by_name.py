@@ -22,7 +22,8 @@ class Welford:
     def update(self, x):
         count = self.count + 1.0
         delta = x - self.mean
-        return Welford(self.mean + delta / count, self.var + delta**2, count)
+        mean = self.mean + delta / count
+        return Welford(mean, self.var + delta * (x - mean), count)
 
 
 @jax.jit

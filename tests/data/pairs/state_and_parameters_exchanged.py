@@ -17,7 +17,7 @@ def fit(params, xs, ys):
         params = optax.apply_updates(params, updates)
         return (params, opt_state), loss  #~ return (opt_state, params), loss  #! updates-as-parameters
 
-    (params, _), losses = jax.lax.scan(body, (params, tx.init(params)), (xs, ys))
+    (params, _), losses = jax.lax.scan(body, (params, tx.init(params)), (xs, ys))  #~ (params, _), losses = jax.lax.scan(body, (params, tx.init(params)), (xs, ys))  #? swapped-results
     return params, losses
 
 

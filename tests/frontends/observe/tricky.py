@@ -45,7 +45,7 @@ main()
         """BATCH, TOKENS, DIM = 6, 6, 4
 
 def pool(w, tokens):
-    return jnp.tanh(tokens @ w).mean(axis=0)
+    return jnp.tanh(tokens @ w).mean(axis=0)  #<<
 
 def features(w, docs):
     return jax.vmap(pool, in_axes=(None, 1))(w, docs)  #<<

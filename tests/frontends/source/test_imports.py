@@ -80,6 +80,24 @@ def test_files_outside_the_audited_set_are_read_on_demand() -> None:
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize(
+    "use", ["through.draw", "through.again", "starred.draw", "outer.draw"], ids=["name", "alias", "star", "twice"]
+)
+def test_what_unaudited_files_import_is_read_when_somebody_asks_for_it(use: str) -> None:
+    others = {
+        "helper.py": _HELPER,
+        "through.py": "from helper import draw\nfrom unread import other\nagain = draw",
+        "starred.py": "from through import *",
+        "outer.py": "from through import draw, again",
+        "unread.py": "other = 1",
+    }
+    code = f"import jax, {use.partition('.')[0]}\n{use}(jax.random.key(0))"
+    reading = read({"main.py": code}, others)
+    assert [op.qualified for op in reading.program.walk() if op.name == "py.call"] == ["draw"]
+    asked = {root.path for root in reading.program.roots}
+    assert ("unread.py" in asked) == use.startswith("starred")
+
+
 def test_circular_imports_end() -> None:
     files = {"a.py": "import b\ndef f():\n    return b.g()\n", "b.py": "import a\ndef g():\n    return 1\n"}
     assert read(files).reach.entered == 2

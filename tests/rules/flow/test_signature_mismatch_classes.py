@@ -273,6 +273,53 @@ PROGRAMS = {
         def main():
             return Layer(3, name="layer")
         """,
+    "fields that are given by name alone": """
+        from outside import Base
+
+        @dataclass
+        class Point:
+            x: int
+            _: dataclasses.KW_ONLY
+            y: int = 3
+            z: int
+
+        @struct.dataclass
+        class State:
+            _: dataclasses.KW_ONLY
+            parent: int = 0
+
+            def __init_subclass__(cls, **kwargs):
+                super().__init_subclass__(**kwargs)
+                cls.merge = wrapped(cls.merge)
+
+            def merge(self, other):
+                return self
+
+        def wrapped(old):
+            def new(self, other):
+                return old(self, other)
+            return new
+
+        @struct.dataclass
+        class Mean(State):
+            value: int
+
+            def merge(self, other):
+                return other
+
+        def schedule(step, total):
+            return total
+
+        class Evaluator(Base):
+            fn: object = schedule
+
+            def run(self, step):
+                return self.fn(step, 4)
+
+        def main():
+            first = Mean(4).merge(Mean(value=3, parent=2))
+            return first, Point(1, z=2), Point(1, 2, z=3)  #! signature-mismatch
+        """,
 }
 
 

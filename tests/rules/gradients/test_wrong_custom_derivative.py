@@ -4,6 +4,99 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a matrix where its transpose is due": """
+        @jax.custom_vjp
+        def layer(w, x):
+            return jnp.tanh(w @ x)
+
+        def forward(w, x):
+            y = layer(w, x)
+            return y, (w, x, y)
+
+        def backward(saved, g):
+            w, x, y = saved
+            h = g * (1 - y**2)
+            return jnp.outer(h, x), w @ h  #! wrong-custom-derivative
+
+        layer.defvjp(forward, backward)
+
+        def main(w, x):
+            return jax.grad(lambda x: layer(w, x).sum())(x)
+        """,
+    "rows, and the transpose of the other side": """
+        @jax.custom_vjp
+        def rows(x, w):
+            return x @ w
+
+        def forward(x, w):
+            return x @ w, (x, w)
+
+        def backward(saved, g):
+            x, w = saved
+            return g @ w.T, x.T @ g
+
+        rows.defvjp(forward, backward)
+
+        @jax.custom_vjp
+        def other(x, w):
+            return x @ w
+
+        def backward_of_other(saved, g):
+            x, w = saved
+            return g @ w, x.T @ g  #! wrong-custom-derivative
+
+        other.defvjp(forward, backward_of_other)
+
+        def main(x, w):
+            return jax.grad(lambda x: (rows(x, w) + other(x, w)).sum())(x)
+        """,
+    "an implicit function": """
+        def residual(x, a):
+            return jnp.tanh(a @ x) - x
+
+        @jax.custom_vjp
+        def root(a):
+            return jax.lax.fori_loop(0, 50, lambda _, x: x + residual(x, a), jnp.ones(3))
+
+        def forward(a):
+            x = root(a)
+            return x, (x, a)
+
+        def backward(saved, g):
+            x, a = saved
+            slope = jax.jacfwd(residual)(x, a)
+            back = jnp.linalg.solve(jnp.eye(3) - slope, g)  #! wrong-custom-derivative
+            right = jnp.linalg.solve(slope.T, g)
+            return (jax.vjp(lambda a: residual(x, a), a)[1](back + right)[0],)
+
+        root.defvjp(forward, backward)
+
+        def main(a):
+            return jax.grad(lambda a: root(a).sum())(a)
+        """,
+    "matrices that are their own transpose": """
+        def energy(x, a):
+            return jnp.sum(x**4) + x @ a @ x
+
+        @jax.custom_vjp
+        def lowest(a):
+            return jax.lax.fori_loop(0, 50, lambda _, x: x - 0.1 * jax.grad(energy)(x, a), jnp.ones(3))
+
+        def forward(a):
+            x = lowest(a)
+            return x, (x, a)
+
+        def backward(saved, g):
+            x, a = saved
+            back = jnp.linalg.solve(jax.hessian(energy)(x, a), -g)
+            again = jnp.linalg.solve(jax.jacfwd(jax.grad(energy))(x, a), -g)
+            return (jax.vjp(lambda a: jax.grad(energy)(x, a), a)[1](back + again)[0],)
+
+        lowest.defvjp(forward, backward)
+
+        def main(a):
+            return jax.grad(lambda a: lowest(a).sum())(a)
+        """,
     "a cotangent that is made an array": """
         def lookup():
             @jax.custom_vjp

@@ -108,6 +108,31 @@ PROGRAMS = {
             for doc in docs:
                 print(total(jnp.asarray(doc)))  #! retrace-every-call
         """,
+    "a size that two loops hand on as it is": """
+        import numpy as np
+
+        class Env:
+            def __init__(self, count):
+                self.count, self.pos = count, np.zeros(count)
+
+            def observe(self):
+                return np.zeros((self.count, 2))
+
+            def step(self, action):
+                self.pos = self.pos + action
+                return self.observe()
+
+        @jax.jit
+        def act(obs):
+            return obs.sum(-1)
+
+        def main():
+            env = Env(6)
+            obs = env.observe()
+            for epoch in range(10):
+                for t in range(20):
+                    obs = env.step(np.asarray(act(obs)))
+        """,
     "a new partial in every turn": """
         def loss(scale, x):
             return x.sum() * scale
@@ -129,6 +154,84 @@ PROGRAMS = {
             for _ in range(100):
                 x = update(x)
             return x
+        """,
+    "mappings, tuples and records that get an entry in every turn": """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Archive:
+            elites: dict = dataclasses.field(default_factory=dict)
+
+            def insert(self, x, score):
+                if score > 0.5:
+                    self.elites[f"{int(x[0])}_{int(x[1])}"] = x
+
+        @jax.jit
+        def novelty(x, known):
+            return sum(jnp.vdot(x, one) for one in jax.tree.leaves(known))
+
+        def by_number(xs):
+            bank = {}
+            for i, x in enumerate(xs):
+                bank[i] = x * novelty(x, bank)  #! retrace-every-call
+
+        def by_spreading(xs):
+            bank = {}
+            for i, x in enumerate(xs):
+                novelty(x, bank)  #! retrace-every-call
+                bank = {**bank, f"n{i}": x}
+
+        def by_adding(xs):
+            bank = ()
+            for x in xs:
+                novelty(x, bank)  #! retrace-every-call
+                bank = bank + (x,)
+
+        def by_data(xs):
+            archive = Archive()
+            for x in xs:
+                score = novelty(x, archive.elites)  #! retrace-every-call
+                archive.insert(x, float(score))
+
+        def main():
+            xs = jnp.ones((100, 3))
+            by_number(xs), by_spreading(xs), by_adding(xs), by_data(xs)
+        """,
+    "containers that keep their keys and lengths": """
+        @jax.jit
+        def fit(x, known):
+            return sum(jnp.sum(one) for one in jax.tree.leaves(known)) + x.sum()
+
+        def bounded(xs):
+            recent = []
+            for x in xs:
+                if len(recent) < 5:
+                    recent.append(x)
+                fit(x, recent)
+
+        def rolling(xs):
+            recent = [xs[0]] * 5
+            for x in xs:
+                recent = recent[1:] + [x]
+                fit(x, recent)
+
+        def logged(xs):
+            log, state = {}, {"a": xs[0]}
+            for i, x in enumerate(xs):
+                state = {**state, "a": x}
+                log[f"step{i}"] = float(fit(x, state))
+            return log
+
+        def named(xs, layers):
+            params = {name: jnp.zeros(3) for name in layers}
+            for x in xs:
+                for name in layers:
+                    params[name] = params[name] - x
+                fit(x, params)
+
+        def main():
+            xs = jnp.ones((100, 3))
+            return bounded(xs), rolling(xs), logged(xs), named(xs, ["a", "b"])
         """,
 }
 

@@ -102,6 +102,32 @@ PROGRAMS = {
         def main(xs):
             return ring(xs, 33)
         """,
+    "neighbours of what was wrapped around": """
+        N = 64
+
+        def right(u, x):
+            s = x * N
+            left = jnp.floor(s).astype(int) % N
+            frac = s - jnp.floor(s)
+            return (1 - frac) * u[left] + frac * u[left + 1]  #! out-of-bounds-index
+
+        def periodic(u, x):
+            left = jnp.floor(x * N).astype(int) % N
+            return u[left] + u[(left + 1) % N]
+
+        def up_to_the_end(u, x):
+            left = jnp.floor(x).astype(int) % N
+            inside = left < N - 1
+            return jnp.where(inside, u[left + 1], 0.0)
+
+        def with_ghost(u, x):
+            left = jnp.floor(x).astype(int) % N
+            return jnp.concatenate([u, u[:1]])[left + 1]
+
+        def main(x):
+            u = jnp.ones(N)
+            return right(u, x), periodic(u, x), up_to_the_end(u, x), with_ghost(u, x)
+        """,
     "a shape that decides which way is taken": """
         def placed(offset):
             if offset.shape == (2,):

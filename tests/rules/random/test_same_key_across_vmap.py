@@ -183,7 +183,55 @@ PROGRAMS = {
         mesh = jax.make_mesh((4,), ("data",))
         for f in (noisy, own):
             run = jax.shard_map(f, mesh=mesh, in_specs=(P("data"), P()), out_specs=P("data"))
-            print(run(jnp.ones((16, 3)), jax.random.key(0)))  #? same-key-across-vmap
+            print(run(jnp.ones((16, 3)), jax.random.key(0)))  #! same-key-across-vmap
+        """,
+    "devices that put together or average copies of what one key gives": """
+        from functools import partial
+
+        from jax import lax
+        from jax.sharding import PartitionSpec as P
+
+        mesh = jax.make_mesh((8,), ("walkers",))
+
+        def walk(key, n):
+            return lax.scan(lambda x, k: (x + jax.random.normal(k, (n,)), None), jnp.zeros(n), jax.random.split(key, 9))[0]
+
+        def paths(key):
+            return walk(key, 100)
+
+        def estimate(key):
+            return lax.pmean(jnp.mean(walk(key, 100) > 0), "walkers")
+
+        class Noise:
+            def __init__(self, scale):
+                self.scale = scale
+
+            def __call__(self, key, x):
+                return jnp.tanh(x) * (1 + self.scale * jax.random.normal(key, x.shape))
+
+        run = partial(jax.shard_map, mesh=mesh)
+        one, two, three = jax.random.split(jax.random.key(0), 3)
+        rows = jnp.ones((64, 3))
+        print(run(paths, in_specs=P(), out_specs=P("walkers"), check_vma=False)(one))  #! same-key-across-vmap
+        print(run(estimate, in_specs=P(), out_specs=P(), check_vma=False)(two))  #! same-key-across-vmap
+        print(run(Noise(0.1), in_specs=(P(), P("walkers")), out_specs=P("walkers"))(three, rows))  #! same-key-across-vmap
+        """,
+    "numbers that all devices are to share": """
+        from jax import lax
+        from jax.sharding import PartitionSpec as P
+
+        mesh = jax.make_mesh((8,), ("data",))
+
+        def flipped(key, images):
+            return jnp.where(jax.random.bernoulli(key), images, images[:, ::-1])
+
+        def start(key):
+            return jax.random.normal(key, (3, 3))
+
+        one, two = jax.random.split(jax.random.key(0))
+        turn = jax.shard_map(flipped, mesh=mesh, in_specs=(P(), P("data")), out_specs=P("data"))
+        print(turn(one, jnp.ones((64, 3))))  #? same-key-across-vmap
+        print(jax.shard_map(start, mesh=mesh, in_specs=P(), out_specs=P())(two))  #? same-key-across-vmap
         """,
     "a list of one key": """
         def step(x, key):

@@ -10,6 +10,41 @@ _MESH = """
         jax.set_mesh(mesh)
 """
 PROGRAMS = {
+    "weights that are drawn where they live meet in a compiled static method": """
+        class Model:
+            def __init__(self, key, shape):
+                self.weights = {"out": jax.random.normal(key, shape, out_sharding=P("model", None))}
+
+            @staticmethod
+            @jax.jit
+            def _logits(weights, hidden):
+                return hidden @ weights["out"]  #! layouts-disagree
+
+            def __call__(self, hidden):
+                return self._logits(self.weights, hidden)
+
+        one, two = jax.random.split(jax.random.key(0))
+        hidden = jax.random.normal(two, (8, 32), out_sharding=P("data", "model"))
+        print(Model(one, (32, 64))(hidden))
+        """,
+    "heads that devices do not divide, and heads that they do": """
+        def heads(x, count):
+            return x.reshape(*x.shape[:2], count, -1)  #! layouts-disagree
+
+        x = jax.device_put(jnp.ones((8, 5, 24)), P("data", None, "model"))
+        print(heads(x, 4), heads(x, 6))
+        """,
+    "pixels of an axis that devices split": """
+        class Pool:
+            def flat(self, images):
+                return jnp.ravel(images)  #! layouts-disagree
+
+            def rows(self, images):
+                return images.reshape(images.shape[0] * images.shape[1], -1)
+
+        images = jax.device_put(jnp.ones((4, 6, 8)), P("data", None, "model"))
+        print(Pool().flat(images).sum(), Pool().rows(images).sum())
+        """,
     "a residual of another layout": """
         class Block:
             def __init__(self, w):

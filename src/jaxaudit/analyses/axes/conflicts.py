@@ -12,18 +12,27 @@ from enum import Enum
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, Side, meetings, taken_sides, written
 from jaxaudit.analyses.axes.threads import Thread, threads_of
-from jaxaudit.analyses.dims import ONE, Dim, same
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, same
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
+from jaxaudit.analyses.labels import Label, Labels, contradiction, in_lines, named, related
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.paths import Places
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import behind, depends, nothing, through_ops, walk
 from jaxaudit.analyses.shapes import Context, Shapes
-from jaxaudit.analyses.shapes.literals import axes_in
+from jaxaudit.analyses.shapes.literals import axes_in, literal
 from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.analyses.shapes.regions import scan_length
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.record import record
+from jaxaudit.ir.values import index_parts, is_whole
 
 _REDUCING = ("array.reduce", "array.order")
+_AROUND = frozenset(("vmap", "scan", "fori", "py.loop"))
+_MODELS = ("tree.other", "tree.leaf", "py.unpack", "py.item", "py.attr")
+"""What takes a model apart, and puts it together."""
+_MAKING = ("ordered", "alike", "scan", "vmap")
+"""The labels that tell which op made an axis, so that two with the same are one."""
 
 
 class Cause(Enum):
@@ -41,6 +50,7 @@ class Cause(Enum):
     TOGETHER = "two axes are mapped or scanned together, and their sizes agree by chance"
     JOINED = "arrays are put one after the other along the axis that they have in common"
     BLENDED = "two axes were lined up by chance, and what they go to has both of them"
+    WHOLE = "a loop or map goes over one of them, and its body is given all of it"
     CHANCE = "only the sizes agree"
 
 
@@ -60,21 +70,31 @@ class Conflict:
     """The operand and the place of the axis that would have fitted."""
 
 
+_LIKELY = (Cause.NESTED, Cause.PLACED, Cause.MISPLACED)
+"""Of two arrays with their axes in different orders, which one is to blame."""
+
+
 @record
 class Judge:
     """Decides what a meeting is."""
 
-    places: Places
+    flow: Flow
     shapes: Shapes
+
+    @property
+    def places(self) -> Places:
+        """Where each op stands."""
+        return self.flow.places
 
     def judge(self, meeting: Meeting) -> Conflict | None:
         """Return the conflict that a meeting is; None where the axes may be one thing."""
         names = contradiction(meeting.left.dim.labels, meeting.right.dim.labels)
         if names is None:
-            return self._blended(meeting) or self._foreign(meeting) or self._unnamed(meeting)
-        for left, right in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
-            for look in (self._elsewhere, self._left_behind, self._taken_away, self._reduced_away, self._kept):
-                found = look(meeting, left, right, names)
+            looks = (self._crossed, self._blended, self._foreign, self._unnamed)
+            return next((found for look in looks if (found := look(meeting)) is not None), None)
+        for look in _LOOKS:
+            for left, right in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
+                found = look(self, meeting, left, right, names)
                 if found is not None:
                     return found
         return Conflict(meeting, _plain_cause(meeting, names), *names, meeting.op, meeting.left)
@@ -84,14 +104,72 @@ class Judge:
         for place, dim in astray.others:
             if not related(dim.labels, other.dim.labels) or _meets_again(meeting, astray, place):
                 continue
-            fitting = (astray.value, place)
-            outer = nested(self.places, dim.labels, astray.dim.labels)
-            if outer is not None and meeting.how in ("elementwise", "contracted"):
-                return Conflict(meeting, Cause.NESTED, *names, outer, astray, fitting)
             placed = meeting.how == "elementwise" and len(astray.dims) == len(other.dims) and _swapped(astray, other)
-            cause = Cause.PLACED if placed and any(_makers("vmap", dim.labels)) else Cause.MISPLACED
-            return Conflict(meeting, cause, *names, meeting.op, astray, fitting)
+            return self._standing(meeting, astray, place, names, placed=placed)
         return None
+
+    def _standing(
+        self, meeting: Meeting, astray: Side, place: int, names: tuple[Label, Label], *, placed: bool
+    ) -> Conflict:
+        """Return the conflict of an axis that stands where another one of its array would fit."""
+        dim, fitting = astray.dims[place], (astray.value, place)
+        pair = (dim.labels, astray.dim.labels)
+        outer = nested(self.places, *pair) or nested(self.places, *reversed(pair))
+        if outer is not None and meeting.how in ("elementwise", "contracted"):
+            return Conflict(meeting, Cause.NESTED, *names, outer, astray, fitting)
+        cause = Cause.PLACED if placed and any(_makers("vmap", dim.labels)) else Cause.MISPLACED
+        return Conflict(meeting, cause, *names, meeting.op, astray, fitting)
+
+    def _crossed(self, meeting: Meeting) -> Conflict | None:
+        """Two axes of one array meet those very axes of another one in the other order, whatever they are called."""
+        left, right = meeting.left, meeting.right
+        if (
+            meeting.how != "elementwise"
+            or len(left.dims) != len(right.dims)
+            or not _is_crossed(left, right, left.place)
+        ):
+            return None
+        crossed = (at for at, _ in left.others if _is_pair(left, right, left.place, at))
+        place = next(crossed, None)
+        if place is None or self._is_turned(left.value, right.value):
+            return None
+        names = (_by_maker(left.dim.labels), _by_maker(right.dim.labels))
+        found = [self._standing(meeting, side, place, names, placed=True) for side in (left, right)]
+        return min(found, key=lambda one: _LIKELY.index(one.cause))
+
+    def _is_turned(self, first: Value, second: Value) -> bool:
+        """Whether one array is the other one transposed, as in what makes a matrix symmetric."""
+        roots = [{*walk((one,), self._rearranged)} for one in (first, second)]
+        return not roots[0].isdisjoint(roots[1])
+
+    def _rearranged(self, value: Value) -> Sequence[Value]:
+        return behind(self.flow, value, through_ops("array.permute"))
+
+    def _given_whole(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
+        """A loop or map goes over this axis, and its body reads all of it from outside."""
+        for op in self._around(meeting.op):
+            over = self._turns(op).labels
+            if related(over, astray.dim.labels) and not related(over, other.dim.labels):
+                whole = self._read_whole(op, astray.value, over)
+                if whole is not None and depends(self.flow, other.value, op.regions[-1].params):
+                    return Conflict(meeting, Cause.WHOLE, *names, op, astray, whole)
+        return None
+
+    def _read_whole(self, op: Op, value: Value, over: Labels) -> tuple[Value, int] | None:
+        """Return what a value has an axis from, where a body reads that from outside, and the place of the axis."""
+        inside = op.regions[-1].params
+        having = [*walk((value,), lambda one: self._having(one, over))]
+        outside = () if any(one in inside for one in having) else having
+        found = [one for one in outside if not depends(self.flow, one, inside)]
+        whole = next((one for one in found if one.name), next(iter(found), None))
+        dims = enumerate(() if whole is None else self.shapes.of(whole).dims or ())
+        place = next((at for at, dim in dims if related(dim.labels, over)), None)
+        return None if whole is None or place is None else (whole, place)
+
+    def _having(self, value: Value, labels: Labels) -> Iterator[Value]:
+        """Return what a value was computed from that has an axis of these names."""
+        known = ((one, self.shapes.of(one).dims or ()) for one in behind(self.flow, value))
+        return (one for one, dims in known if any(related(dim.labels, labels) for dim in dims))
 
     def _blended(self, meeting: Meeting) -> Conflict | None:
         """An axis that is two things meets one of them, and the other one is an axis of that array too."""
@@ -140,6 +218,32 @@ class Judge:
             return None
         return self._elsewhere(meeting, high, low, (name, replace(made, name=f"what {made.kind} made")))
 
+    def _turns(self, op: Op) -> Dim:
+        """Return how many turns a loop takes, or how many elements a map goes over, with what is known of that axis."""
+        if op.name == "py.loop":
+            return next(self._counted(op), UNKNOWN)
+        if op.name == "fori":
+            number = self.shapes.of(op.operands[1]).number if len(op.operands) > 1 else None
+            return UNKNOWN if number is None else number
+        if op.name == "scan" and (length := scan_length(op, self.shapes.of)).known:
+            return length
+        given = [value for _, value in (Loop(op).elements if op.name == "scan" else Mapped(op).elements)]
+        # Of a model that a map made, layer by layer, no shape is known.
+        made = (self.places.maker.get(one) for one in walk(given, self._of_model))
+        maps = [op, *(one for one in made if one is not None and one.name == "vmap")]
+        dims = [side.dim for one in maps for side in taken_sides(one, self.shapes.of)]
+        return next((dim for dim in dims if dim.known), UNKNOWN)
+
+    def _counted(self, op: Op) -> Iterator[Dim]:
+        """Return how far a loop of Python counts."""
+        for one in op.regions[0].ops:
+            over = one.arguments.get("iterable") if one.name == "py.element" else None
+            stop = literal(over.get("stop"), self.shapes.of).number if isinstance(over, Mapping) else None
+            yield from () if stop is None else (stop,)
+
+    def _of_model(self, value: Value) -> Sequence[Value]:
+        return () if self.shapes.of(value).dims is not None else behind(self.flow, value, through_ops(*_MODELS))
+
     def _left_behind(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
         """The op that made this axis took it off an array that has the fitting one as well."""
         for op in _makers("vmap", astray.dim.labels):
@@ -152,6 +256,8 @@ class Judge:
     def _taken_away(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
         """The body sees this axis because the `vmap` or `scan` around it took the fitting one."""
         for op in self._around(meeting.op):
+            if op.name not in ("vmap", "scan"):
+                continue
             cause = Cause.SCANNED if op.name == "scan" else Cause.MAPPED
             for context in self.shapes.contexts(op):
                 found = _untaken(op, context, other.dim, astray.dim)
@@ -189,15 +295,13 @@ class Judge:
         """Return the reductions that an axis has come through, the last one first."""
         ways = walk((astray.value,), lambda value: self._same_axis(value, astray.dim.labels))
         made = (self.places.maker.get(value) for value in ways)
-        return [op for op in made if op is not None and op.name in _REDUCING and op.operands]
+        return [op for op in made if op is not None and axes_taken(op) is not None and op.operands]
 
-    def _same_axis(self, value: Value, labels: Labels) -> tuple[Value, ...]:
+    def _same_axis(self, value: Value, labels: Labels) -> Sequence[Value]:
         """Return the value that another one has an axis from."""
         op = self.places.maker.get(value)
-        if op is None or not op.operands:
-            return ()
-        if op.name == "py.call" and len(op.results) == len(op.regions[0].results):
-            return (op.regions[0].results[op.results.index(value)],)
+        if op is None or op.regions:
+            return behind(self.flow, value, nothing)
         index = op.arguments.get("index") if op.name == "py.item" else None
         if isinstance(index, Value):
             # The rows that an array of indices chooses stand where the indices stood.
@@ -206,13 +310,42 @@ class Judge:
             return op.operands[:1]
         known = {one: self.shapes.of(one).dims or () for one in op.operands}
         having = tuple(one for one, dims in known.items() if any(related(dim.labels, labels) for dim in dims))
-        return having if op.name in ("array.map", "array.convert") and len(having) == 1 else ()
+        return having if len(having) == 1 else ()
 
     def _around(self, op: Op) -> Iterator[Op]:
         """Return the maps and scans that an op stands in, from the inside out."""
         region = self.places.region_of.get(op)
         holders = () if region is None else (holder for _, holder in self.places.up(region))
-        yield from (one for one in holders if one is not None and one.name in ("vmap", "scan"))
+        yield from (one for one in holders if one is not None and one.name in _AROUND)
+
+
+_LOOKS = (Judge._elsewhere, Judge._left_behind, Judge._given_whole, Judge._taken_away, Judge._reduced_away, Judge._kept)
+
+
+def _identity(labels: Labels) -> set[Op]:
+    """Return the ops that made an axis what it is: counted it, or went through it one by one."""
+    return {label.op for label in labels if label.kind in _MAKING and label.op is not None}
+
+
+def _is_crossed(left: Side, right: Side, place: int) -> bool:
+    """Whether two axes that meet were made by different ops."""
+    first, second = _identity(left.dims[place].labels), _identity(right.dims[place].labels)
+    return bool(first) and bool(second) and first.isdisjoint(second)
+
+
+def _is_pair(left: Side, right: Side, place: int, other: int) -> bool:
+    """Whether two axes of an array are those of another one in the other order."""
+    made = [_identity(side.dims[at].labels) for side in (left, right) for at in (place, other)]
+    same_ones = not made[0].isdisjoint(made[3]) and not made[1].isdisjoint(made[2])
+    return same_ones and made[0].isdisjoint(made[1]) and made[2].isdisjoint(made[3]) and _is_crossed(left, right, other)
+
+
+def _by_maker(labels: Labels) -> Label:
+    """Return what says which axis it is, by the name of what was made so."""
+    made_so = (one for one in in_lines(labels) if one.kind in _MAKING and one.op is not None)
+    label = min(made_so, key=lambda one: _MAKING.index(one.kind))
+    made = label.op.results[0].name if label.op is not None and label.op.results else ""
+    return replace(label, name=made or label.kind)
 
 
 def _both(blend: Dim, here: Dim, there: Dim) -> tuple[Label, Label] | None:
@@ -258,9 +391,19 @@ def _untaken(op: Op, context: Context, taken: Dim, wanted: Dim) -> tuple[Value, 
     return None
 
 
+def axes_taken(op: Op) -> tuple[int, ...] | None:
+    """Return the axes that a reduction or an index takes away; None for any other op, and where that is not known."""
+    if op.name in _REDUCING:
+        return axes_in(op.arguments.get("axis"))
+    parts = index_parts(op.arguments.get("index")) if op.name == "py.item" else ()
+    if not all(is_whole(part) or isinstance(part, int) for part in parts):
+        return None
+    return tuple(at for at, part in enumerate(parts) if isinstance(part, int)) or None
+
+
 def _reduced(op: Op, context: Context, left: Dim, wanted: Dim) -> tuple[int, int] | None:
     """Return the place of an axis that a reduction leaves, and that of the wanted one that it takes away."""
-    dims, axes = context.of(op.operands[0]).dims, axes_in(op.arguments.get("axis"))
+    dims, axes = context.of(op.operands[0]).dims, axes_taken(op)
     if dims is None or axes is None:
         return None
     taken = [place for axis in axes if (place := place_of(axis, len(dims))) is not None]
@@ -304,10 +447,11 @@ def is_named(meeting: Meeting) -> bool:
 
 
 def met(op: Op, shapes: Shapes) -> Iterator[Meeting]:
-    """Return every meeting of axes in an op of which one has a name, in every context."""
+    """Return every meeting of axes in an op of which one has a name, or both are known, in every context."""
     for context in shapes.contexts(op):
         for meeting in meetings(op, context):
-            if any(any(named(side.dim.labels)) for side in (meeting.left, meeting.right)):
+            sides = (meeting.left.dim.labels, meeting.right.dim.labels)
+            if any(any(named(labels)) for labels in sides) or all(sides):
                 yield meeting
 
 
@@ -332,7 +476,7 @@ def axes_of(facts: Facts) -> Axes:
     if shapes.look is not None:
         # Exact types without names: no axis has a name that could meet another.
         return Axes({}, (), (), places)
-    judge = Judge(places, shapes)
+    judge = Judge(facts.flow, shapes)
     agreed: dict[Op, Meeting] = {}
     conflicts: list[Conflict] = []
     for op in program.named(*MEETING):

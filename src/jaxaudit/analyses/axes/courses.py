@@ -67,6 +67,18 @@ def along(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Alon
     return None if other is None else Along(op, array, place, dims, other)
 
 
+def beside_grid(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Along | None:
+    """Return how an op works along an axis in order, or along one of random numbers beside one that was counted."""
+    place = None if dims is None else place_of(axis, len(dims))
+    if dims is None or place is None:
+        return None
+    if in_order(dims[place].labels):
+        return Along(op, array, place, dims)
+    drawn = any(label.kind in ("drawn", "alike") for label in dims[place].labels)
+    other = next((at for at, dim in enumerate(dims) if drawn and at != place and in_order(dim.labels)), None)
+    return None if other is None else Along(op, array, place, dims, other)
+
+
 def _is_course_of(ordered: Labels, alike: Labels) -> bool:
     """Whether a loop made one axis step by step, and the other has one element for each key, or each draw it mapped.
 

@@ -48,7 +48,7 @@ def courses(facts: Facts, starts: Iterable[Slot]) -> Iterator[Course]:
 def _further(facts: Facts, course: Course) -> Iterator[Course]:
     for op, made in onward(facts, course.slot):
         if op is None or not (op.name in _REORDERING or is_turn(facts, op, course.slot)):
-            by = op if op is not None and _goes_along(op, course.slot) else course.by
+            by = op if op is not None and _goes_along(facts, op, course.slot) else course.by
             yield Course(made, by)
     for op in facts.flow.readers.get(course.slot.value, ()):
         yield from _gone_through(facts, op, course)
@@ -60,10 +60,13 @@ def is_turn(facts: Facts, op: Op, one: Slot) -> bool:
     return turn is not None and turn.base is one.value and slot(turn.base, turn.axis, facts.get(Shapes)) == one
 
 
-def _goes_along(op: Op, one: Slot) -> bool:
-    """Whether a cumulative function runs along this axis."""
+def _goes_along(facts: Facts, op: Op, one: Slot) -> bool:
+    """Whether a cumulative function runs along this axis, or may where one of both is counted from the back."""
     view = Recurrence.of(op) if op.name == "array.scan" else None
-    return view is not None and view.axis in (None, one.place)
+    if view is None or view.axis is None or one.place is None:
+        return view is not None
+    other = slot(one.value, view.axis, facts.get(Shapes))
+    return other is None or other.place is None or other == one or (other.place < 0) is not (one.place < 0)
 
 
 def _gone_through(facts: Facts, op: Op, course: Course) -> Iterator[Course]:
@@ -147,6 +150,26 @@ def meeting(facts: Facts, turn: Op) -> Meeting | None:
         if any(one not in slots and _is_kin(facts, one, before) for one in others)
     )
     return next(sure, None) or next(kin, None)
+
+
+def undone(facts: Facts, turn: Op) -> tuple[Op, Op] | None:
+    """Return what turns an axis back that nothing has gone through since, and what went along another one meanwhile.
+
+    Turning commutes with all that happens along other axes, so that both turns might as well be left out. Where
+    something that was not turned met the axis between them, they may be for that.
+    """
+    view, shapes = Turn.of(turn), facts.get(Shapes)
+    after = None if view is None else slot(turn.result, view.axis, shapes)
+    if after is None:
+        return None
+    untouched = {course.slot for course in courses(facts, (after,)) if course.by is None}
+    read = [(one, op) for one in untouched for op in facts.flow.readers.get(one.value, ())]
+    along = (op for _, op in read if op.name == "array.scan" and Recurrence.of(op) is not None)
+    across = next((op for op in along if any(one.value is op.result for one in untouched)), None)
+    back = next((op for one, op in read if is_turn(facts, op, one)), None)
+    if across is None or back is None:
+        return None
+    return None if any(not untouched.issuperset(beside(facts, op, one)) for one, op in read) else (back, across)
 
 
 def beside(facts: Facts, op: Op, one: Slot) -> Iterator[Slot]:

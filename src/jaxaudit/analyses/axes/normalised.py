@@ -16,11 +16,11 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import COMPARISONS, IDENTITIES, MASKS, NORMALISED_EXPONENTIALS, TRUTHS
-from jaxaudit.ir.ops import KEEPING, MOVING, PASSED_ON
+from jaxaudit.ir.functions import AWAY_FROM_ZERO, COMPARISONS, IDENTITIES, MASKS, NORMALISED_EXPONENTIALS, TRUTHS
+from jaxaudit.ir.ops import KEEPING, MOVING, PASSED_ON, REDUCING
 from jaxaudit.ir.record import record
 
-_UNCHANGED = frozenset(("add", "maximum", "clip")) | IDENTITIES
+_UNCHANGED = AWAY_FROM_ZERO | IDENTITIES
 """Functions by which a sum is kept away from zero."""
 _DROPOUT = "Dropout.__call__"
 
@@ -74,7 +74,7 @@ def _axes(op: Op, flow: Flow) -> tuple[tuple[int, ...] | None, bool, Op | None]:
 def total_behind(value: Value, flow: Flow) -> Op | None:
     """Return the reduction that a value is, with its axis put back or a small number added."""
     op = behind_guards(value, flow)
-    return op if op is not None and op.name in ("array.reduce", "array.linalg") else None
+    return op if op is not None and op.name in REDUCING else None
 
 
 def behind_guards(value: Value, flow: Flow) -> Op | None:

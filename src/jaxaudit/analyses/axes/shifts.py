@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, behind, nothing, walk
+from jaxaudit.analyses.queries import ahead, behind, nothing, through_ops, walk
 from jaxaudit.ir import REST, Op, Program, Value
 from jaxaudit.ir.interfaces import Recurrence
 from jaxaudit.ir.ops import PASSED_ON
@@ -87,6 +87,19 @@ def shifts(program: Program, flow: Flow) -> Iterator[Shift]:
         first, second, *_ = (*(_cut(flow.maker(one)) for one in op.operands), None, None)
         if first is not None and second is not None and first[:2] == second[:2] and first[2] is not second[2]:
             yield Shift(op, first[0], first[1])
+
+
+def stencils(program: Program, flow: Flow) -> Iterator[Shift]:
+    """Return every array that is rolled by a fixed number of places, and whose neighbours are then calculated with."""
+    through = through_ops("array.map")
+    for op in program.named("array.move"):
+        array, axis = op.argument("a"), op.argument("axis")
+        if op.function != "roll" or not isinstance(array, Value) or not isinstance(axis, int):
+            continue
+        met = {*walk(op.results, lambda one: ahead(flow, one, through))}
+        own = walk((array,), lambda one: ahead(flow, one, through))
+        if isinstance(op.argument("shift"), int) and any(one in met for one in own):
+            yield Shift(op, array, axis)
 
 
 @record

@@ -15,12 +15,11 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import behind, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import DIAGONALS, SUMS_OF_TWO, SYMMETRIC_ONLY
+from jaxaudit.ir.functions import DIAGONAL_MATRICES, MATRIX_EQUATIONS, SUMS_OF_TWO, SYMMETRIC_ONLY
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.ir.record import record
 
-_EQUATIONS = frozenset(("solve", "inv", "slogdet", "det"))
 """What is done with any square matrix, symmetric ones included."""
 
 
@@ -46,12 +45,12 @@ class _Landing:
 def skewed(facts: Facts) -> Iterator[Skewed]:
     """Return the vectors after which a matrix that has to be symmetric is so no more."""
     for op in facts.program.named("array.linalg", "array.numpy", "key.draw", "py.call_library"):
-        matrix = op.argument("cov") if op.function not in SYMMETRIC_ONLY | _EQUATIONS else _first(op)
+        matrix = op.argument("cov") if op.function not in SYMMETRIC_ONLY | MATRIX_EQUATIONS else _first(op)
         if not isinstance(matrix, Value):
             continue
         landings = [*_landings(facts, matrix)]
         sides = {one.on_rows for one in landings}
-        if len(sides) == 1 and (op.function not in _EQUATIONS or _is_added(facts, landings[-1])):
+        if len(sides) == 1 and (op.function not in MATRIX_EQUATIONS or _is_added(facts, landings[-1])):
             yield Skewed(landings[0].op, landings[0].vector, op)
 
 
@@ -103,7 +102,7 @@ def _lands_on(dims: Sequence[Dim] | None) -> int | None:
 def _is_diagonal(op: Op, flow: Flow) -> bool:
     """Whether something is multiplied with a matrix that has nothing beside its diagonal."""
     makers = (flow.maker(one) for one in op.operands)
-    return op.function == "multiply" and any(one is not None and one.function in DIAGONALS for one in makers)
+    return op.function == "multiply" and any(one is not None and one.function in DIAGONAL_MATRICES for one in makers)
 
 
 def _is_added(facts: Facts, landing: _Landing) -> bool:

@@ -18,7 +18,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, ROOTS, SPREADS
-from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.ops import PASSED_ON, REDUCING
 from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
 
@@ -45,7 +45,7 @@ def two_ranks(facts: Facts) -> Iterator[TwoRanks]:
     if shapes.look is not None:
         return
     groups: defaultdict[tuple[Span, str], list[Op]] = defaultdict(list)
-    for op in facts.program.named("array.reduce", "array.linalg"):
+    for op in facts.program.named(*REDUCING):
         bare = op.argument("axis", "axes") is None and op.argument("ord") is None
         if bare and op.function in _REDUCTIONS and op.operands and not op.argument("keepdims"):
             groups[op.span, op.function].append(op)

@@ -17,7 +17,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS, PICKED_POSITIONS, ROOTS, SCALINGS
-from jaxaudit.ir.ops import KEEPING, MOVING
+from jaxaudit.ir.ops import KEEPING, MOVING, REDUCING
 from jaxaudit.ir.record import record
 
 _RANKED = NORMALISED_EXPONENTIALS | PICKED_POSITIONS | {"logsumexp", "top_k"}
@@ -83,7 +83,7 @@ def _norm(value: Value, flow: Flow, *, inverse: bool) -> tuple[Op | None, Value 
     root = behind_guards(value, flow)
     if root is None or not root.operands:
         return None, None
-    if root.name in ("array.reduce", "array.linalg"):
+    if root.name in REDUCING:
         return (root, root.operands[0]) if root.function in ROOTS and not inverse else (None, None)
     total = total_behind(root.operands[0], flow) if root.function == ("rsqrt" if inverse else "sqrt") else None
     squares = flow.maker(plain(total.operands[0], flow)) if total is not None and total.function == "sum" else None

@@ -29,7 +29,10 @@ class WeightedSum:
     made: Normalised
     total: Op
     role: str
-    """`summed`: the sum runs over it; `aligned`: both operands have it and it stays; `own`: only the weights do."""
+    """`summed`: the sum runs over it; `aligned`: both operands have it and it stays; `own`: only the weights do.
+
+    `beside`: of logarithms, it stays, and the sum runs over an axis that only the values have.
+    """
     weights: Slot
     """The axis that adds up to one, of the weights as they are there."""
     summed: int
@@ -43,22 +46,24 @@ class WeightedSum:
 def weighted_sums(facts: Facts, one: Normalised) -> Iterator[WeightedSum]:
     """Return the sums that the result of a normalisation is the weights of."""
     for share in shares(facts, one):
-        if not share.log:
-            for op in facts.flow.readers.get(share.slot.value, ()):
-                yield from _sums(facts, op, share, one)
+        for op in facts.flow.readers.get(share.slot.value, ()):
+            yield from _sums(facts, op, share, one)
 
 
 def _sums(facts: Facts, op: Op, share: Share, one: Normalised) -> Iterator[WeightedSum]:
     values = [value for value in op.operands if value is not share.slot.value]
-    is_product = op.name == "array.map" and op.function == "multiply"
-    made = facts.memo(origins, op)[0] if len(values) == 1 and (is_product or op.name == "array.dot") else None
+    # Logarithms are added where what they are of is multiplied.
+    times, summing = ("add", "logsumexp") if share.log else ("multiply", "sum")
+    is_product = op.name == "array.map" and op.function == times
+    is_sum = op.name == "array.dot" and not share.log
+    made = facts.memo(origins, op)[0] if len(values) == 1 and (is_product or is_sum) else None
     if made is None:
         return
     if not is_product:
         yield from _role(facts, made, op, share, one, values[0])
         return
     for total in facts.flow.readers.get(op.result, ()):
-        left = facts.memo(origins, total)[0] if total.name == "array.reduce" and total.function == "sum" else None
+        left = facts.memo(origins, total)[0] if total.name == "array.reduce" and total.function == summing else None
         if left is not None:
             kept = {slot.place for axis in left for slot in axis}
             rest = tuple(axis for at, axis in enumerate(made) if at in kept)
@@ -82,6 +87,20 @@ def _role(facts: Facts, kept: Origins, op: Op, share: Share, one: Normalised, va
         beside = any(weights in axis and any(slot.value is values for slot in axis) for axis in kept)
         aligned = beside or (weights.place is None and _is_mapped_too(facts, op, values))
         yield WeightedSum(one, op, "aligned" if aligned else "own", weights, gone[0], values, free)
+    elif share.log and not _is_summed_later(facts, op, kept, weights):
+        yield WeightedSum(one, op, "beside", weights, weights.place or 0, values, free)
+
+
+def _is_summed_later(facts: Facts, total: Op, kept: Origins, weights: Slot) -> bool:
+    """Whether the axis that adds up to one is summed over behind another sum, of whose order nothing depends."""
+    places = [at for at, axis in enumerate(kept) if weights in axis]
+    ways = walk([Slot(total.result, at) for at in places], lambda one: (made for _, made in onward(facts, one)))
+    for one in ways:
+        for op in facts.flow.readers.get(one.value, ()):
+            left = facts.memo(origins, op)[0] if op.name == "array.reduce" and op.function not in AVERAGES else None
+            if left is not None and not any(one in axis for axis in left):
+                return True
+    return not places
 
 
 def _is_mapped_too(facts: Facts, op: Op, values: Value) -> bool:

@@ -8,11 +8,11 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import BOUNDS, ROUNDED, SUMS_OF_TWO
+from jaxaudit.ir.functions import BOUNDS, ROUNDED, SCALINGS, SUMS_OF_TWO
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.record import record
 
-_GROWING = SUMS_OF_TWO | {"multiply", "divide"}
+_GROWING = SUMS_OF_TWO | SCALINGS
 _CLOSE = 1e-6
 """How far bounds may be off a whole number that is meant, since fractions are rounded."""
 

@@ -236,7 +236,7 @@ class Look:
             return self._looked_up(op)
         if op.function == "remainder":
             found = _extent(ZERO, self.number(op.arguments.get("y")), op)
-            return None if found is None else replace(found, reached=False, each=True)
+            return None if found is None else replace(found, reached=self._wraps(op, found.last), each=True)
         if op.function in ROUNDED:
             return ask(op.operands[0]) if len(op.operands) == 1 else None
         if op.function in LARGER | SMALLER:
@@ -255,6 +255,12 @@ class Look:
         if op.function == "multiply":
             return scaled.scaled(by.constant)
         return x.divided(by.constant) if op.function == "floor_divide" and scaled is x else None
+
+    def _wraps(self, op: Op, last: Dim) -> bool:
+        """Whether what is divided has no bounds that would keep the largest remainder away."""
+        given = op.arguments.get("x")
+        known = self._ranges.of(given) if isinstance(given, Value) else None
+        return known is not None and (last.constant is None or known.high - known.low >= last.constant)
 
     def _bounded(self, op: Op, ask: Ask) -> Extent | None:
         """`minimum(i, n)`, `maximum(i, 0)`; a bound that is an array itself says nothing."""

@@ -96,6 +96,8 @@ class Node:
     inputs: list[tuple[Node, Edge]] = field(default_factory=list)
     passes: bool = False
     """True when it only carries its inputs across a border."""
+    step: str = ""
+    """How the parameters of one layer are taken out of its input, which holds those of a whole module."""
     opaque: bool = False
     """True when it may depend on anything."""
     order: int = -2
@@ -185,7 +187,8 @@ class Graph:
             return
         node.order = -1
         if len(self.nodes) < _MOST:
-            self._expand(node)
+            if not node.step:
+                self._expand(node)
         else:
             node.opaque, self.complete = True, False
         stack.append((node, iter([below for below, _ in node.inputs])))
@@ -211,8 +214,20 @@ class Graph:
             made = self._makings[node.value] = _Making(is_opaque(op), self._edges(node.value, op), reads_parameters(op))
         node.opaque = made.opaque
         node.inputs.extend([(self._node(value, node.call), edge) for value, edge in made.edges])
-        if made.reads_parameters:
-            node.inputs.extend((self._node(value, call), Edge.LIVE) for value, call in self._variables(op, node.call))
+        given = [self._node(*one) for one in self._variables(op, node.call)] if made.reads_parameters else ()
+        if given:
+            own = Node(node.value, node.call, step=self._layer(op))
+            own.inputs.extend((one, Edge.LIVE) for one in given)
+            node.inputs.append((own, Edge.LIVE))
+
+    def _layer(self, op: Op) -> str:
+        """Name the parameters that a layer reads: by themselves, or by the place where the layer is made."""
+        name, layer = op.arguments.get("name"), op.arguments.get("self")
+        if isinstance(name, str):
+            return f"[{name!r}]"
+        made = self.places.maker.get(layer, op) if isinstance(layer, Value) else op
+        kind = made.qualified.removesuffix(".__call__").rpartition(".")[2]
+        return f" ({kind} at {made.span.line}:{made.span.column + 1})"
 
     def _edges(self, made: Value, op: Op) -> list[tuple[Value, Edge]]:
         kind = self.program.types.get(made)

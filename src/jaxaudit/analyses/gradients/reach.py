@@ -47,6 +47,9 @@ def _source(given: Argument, made_by: Mapping[Value, Op]) -> Argument:
     return next((value for _, value in inside_of(op, op.results.index(given))), None)
 
 
+ANY = "[...]"
+"""The step to an item whose place is not known."""
+
 Part = tuple[Value, tuple[str, ...]]
 """The argument, and the steps into it as Python writes them."""
 
@@ -71,20 +74,50 @@ def _part(node: Node, parts: dict[Node, Part]) -> Part | None:
         return inner.pop() if len(inner) == 1 else None
     step = _step(node)
     base = next((parts[below] for below, _ in node.inputs if below in parts), None)
-    return (base[0], (*base[1], step)) if step and base is not None else None
+    if not step or base is None:
+        return None
+    # An item of a slice is one of those that the slice holds.
+    return base if step == ANY and any(map(_is_slice, base[1][-1:])) else (base[0], (*base[1], step))
 
 
 def _step(node: Node) -> str:
     """Write how an op takes something out of a tree; empty when it does something else."""
     op = node.op
     if op is None:
-        return ""
+        return node.step
+    if op.name == "py.element":
+        return ANY
     if op.name == "py.attr":
         return f".{op.label}"
     if op.name == "py.unpack":
         return f"[{op.results.index(node.value)}]"
-    index = op.arguments.get("index")
-    return f"[{index!r}]" if op.name == "py.item" and isinstance(index, str | int) else ""
+    index = op.arguments.get("index") if op.name == "py.item" else None
+    if isinstance(index, Mapping):
+        ends = (index.get("start"), index.get("stop"), index.get("step"))
+        whole = all(one is None or isinstance(one, int) for one in ends) and ends[2] is None
+        return "[{}:{}]".format(*("" if one is None else one for one in ends[:2])) if whole else ANY
+    return f"[{index!r}]" if isinstance(index, str | int) else ANY if isinstance(index, Value) else ""
+
+
+def _is_slice(step: str) -> bool:
+    return step[:1] == "[" and set(step) <= set("[-0123456789:]") and ":" in step
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether two steps may lead to the same part: items of unknown places, and slices, may be any items."""
+    if one == other:
+        return True
+    slices = [step[1:-1].split(":") for step in (one, other) if _is_slice(step)]
+    ends = [step[1:-1] for step in (one, other) if step[1:-1].lstrip("-").isdigit()]
+    if len(slices) == len(ends) == 1:
+        (start, stop), at = slices[0], int(ends[0])
+        return not ((stop.startswith("-") and int(stop) <= at < 0) or (start.isdigit() and 0 <= at < int(start)))
+    return ANY in (one, other) or bool(slices)
+
+
+def overlapping(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one of two parts may hold the other."""
+    return all(_overlap(*steps) for steps in zip(one, other, strict=False))
 
 
 def labels_of(op: Op) -> dict[Value, str]:
@@ -161,12 +194,8 @@ class Gradient:
     def _beside(self, leaf: Leaf) -> bool:
         """Whether the tree around a leaf, or a part of it, gets gradient by another way."""
         mask = self.mask
-        return any(
-            other.param is leaf.param
-            and other.bit & (mask.live | mask.maybe)
-            and (other.path[: len(leaf.path)] == leaf.path or leaf.path[: len(other.path)] == other.path)
-            for other in self.leaves
-        )
+        flowing = (one for one in self.leaves if one.param is leaf.param and one.bit & (mask.live | mask.maybe))
+        return any(overlapping(one.path, leaf.path) for one in flowing)
 
     @property
     def mask(self) -> Masks:

@@ -181,11 +181,19 @@ class Variation:
         """Return how a value behaves that has no history as a key: by what it is computed from."""
         maker = self.places.maker.get(value)
         if maker is not None:
-            return self._op(maker)
+            return self._mapped(maker, value)
         if value in self.region.params:
             return self._param(value)
         owner = self.places.owner.get(value)
         return self._inner_param(owner) if owner is not None and self.places.within(owner, self.region) else Vary.SAME
+
+    def _mapped(self, op: Op, value: Value) -> Vary:
+        """A map gives what its body makes, which may read more than what is mapped."""
+        found = self._op(op)
+        body = op.regions[-1] if op.name in MAPPED and op.regions else None
+        if found is not Vary.UNKNOWN or body is None or len(body.results) != len(op.results):
+            return found
+        return self._depends(self.read(body.results[op.results.index(value)]))
 
     def _inner_param(self, owner: Region) -> Vary:
         """A parameter of a region further inside changes with what its op is given."""

@@ -84,7 +84,7 @@ def renewals(facts: Facts) -> Sequence[Renewal]:
     for op in facts.program.named(*LOOPS):
         moved = [(old, new) for old, new in Loop(op).successors if old is not new]
         sums = Sums(flow, {})
-        grown = frozenset(old for old, new in moved if _is_added_to(old, new, sums))
+        grown = frozenset(old for old, new in moved if is_added_to(old, new, sums))
         found += [Renewal(old, new, grown) for old, new in moved]
     for op in facts.program.named("py.return"):
         holder = flow.holder(op)
@@ -100,7 +100,7 @@ def _replaced(op: Op, flow: Flow) -> Iterator[Renewal]:
     new = {name: value for name, value in (op.named or {}).items() if isinstance(value, Value)}
     pairs = [(one.results[0], new[one.label]) for one in reads if one.label in new]
     sums = Sums(flow, {})
-    grown = frozenset(old for old, value in pairs if _is_added_to(old, value, sums))
+    grown = frozenset(old for old, value in pairs if is_added_to(old, value, sums))
     yield from (Renewal(old, value, grown) for old, value in pairs)
 
 
@@ -115,7 +115,7 @@ def _given_back(op: Op, flow: Flow) -> Iterator[Renewal]:
             factors = {factor for part in sums.products(value) for factor in part.factors}
             made_of[value] = {parts[factor] for factor in factors if factor in parts}
     alone = {part: [value for value, keys in made_of.items() if keys == {key}] for part, key in parts.items()}
-    grown = {part for part in parts for value in alone[part] if _is_added_to(part, value, sums)}
+    grown = {part for part in parts for value in alone[part] if is_added_to(part, value, sums)}
     states = {parts[part][0] for part in grown}
     for part, key in parts.items():
         others = [value for value, keys in made_of.items() if key in keys]
@@ -124,7 +124,7 @@ def _given_back(op: Op, flow: Flow) -> Iterator[Renewal]:
                 yield Renewal(part, value, frozenset(grown))
 
 
-def _is_added_to(part: Value, value: Value, sums: Sums) -> bool:
+def is_added_to(part: Value, value: Value, sums: Sums) -> bool:
     """Whether a value is another one with something added: what is given is a state, and no settings."""
     found = sums.products(value)
     return len(found) > 1 and any(one.coefficient == 1.0 and part in one.factors for one in found)
@@ -170,8 +170,9 @@ def _decides(flag: Flag, new: Value, facts: Facts) -> bool:
 
 
 def _without_state(part: Product, one: Renewal, flow: Flow) -> Product:
-    """Leave out what is itself computed from the state, and no flag."""
-    return replace(part, factors=tuple(factor for factor in part.factors if factor is not one.old))
+    """Leave out what is itself what goes on, and no flag."""
+    factors = part.factors if len(part.factors) > 1 else ()
+    return replace(part, factors=tuple(factor for factor in factors if factor is not one.old))
 
 
 def _counts_by(part: Product, flag: Flag, flow: Flow) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from jaxaudit.analyses.lineage.courses import Course, course
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.lineage.origins import Context
+from jaxaudit.analyses.lineage.origins import Context, appended
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import behind, made_of, through_ops, walk
 from jaxaudit.analyses.succession import own_loop
@@ -244,7 +244,8 @@ def _joined(flow: Flow, op: Op, place: _Place) -> _Place | None:
     listed = op.value("arrays") or (op.operands[0] if len(op.operands) == 1 else None)
     made = None if listed is None else flow.maker(listed)
     if made is not None and listed is not None and made.name in LOOPS:
-        return _appended(flow, Loop(made), listed, place)
+        value = appended(flow, made, listed)
+        return None if value is None else place.at(value, loop=made)
     for at, part in enumerate(op.operands[:2]):
         cut = Sums(flow, place.calls).maker(part)
         window = index_parts(cut.arguments.get("index"))[:1] if cut is not None and cut.name == "py.item" else ()
@@ -257,12 +258,3 @@ def _joined(flow: Flow, op: Op, place: _Place) -> _Place | None:
         if at == 1 and isinstance(stop, int) and stop < 0 and start in (None, 0):
             return place.at(cut.operands[0], later=stop)
     return None
-
-
-def _appended(flow: Flow, loop: Loop, whole: Value, place: _Place) -> _Place | None:
-    at = flow.position(loop.op.results, whole)
-    given = loop.body.results[at] if at < len(loop.body.results) else None
-    made = None if given is None else flow.maker(given)
-    if made is None or made.name != "py.append" or (value := made.value("value")) is None:
-        return None
-    return place.at(value, loop=loop.op)

@@ -10,8 +10,9 @@ from dataclasses import field
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
 from jaxaudit.ir.interfaces import Loop, inside_of
-from jaxaudit.ir.ops import BODIES, LOOPS
+from jaxaudit.ir.ops import BODIES, LOOPS, PYTHON_LOOPS
 from jaxaudit.ir.record import record
 
 Context = Mapping[int, Op]
@@ -60,7 +61,7 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False,
             break
         if maker is not None:
             calls.update((id(region), op) for region in op.regions)
-            stacked += [op] if op.name == "scan" else []
+            stacked += [op] if op.name == "scan" else [loop] if (loop := _listing(flow, op)) is not None else []
         elif op.name in LOOPS and in_turn:
             break
         crossed.add((following, op))
@@ -101,6 +102,8 @@ def _outside(flow: Flow, param: Value, calls: Context) -> tuple[Op | None, Value
 
 def _inside(flow: Flow, op: Op, value: Value, in_element: bool) -> Value | None:
     """Return the value inside a call or a scan that a result of it is, or is made of step by step."""
+    if (loop := _listing(flow, op)) is not None:
+        return appended(flow, loop, op.operands[0])
     entered = in_element and op.name == "vmap" and op.option("out_axes", 0) == 0
     if op.name not in BODIES and op.name != "scan" and not entered:
         return None
@@ -108,6 +111,21 @@ def _inside(flow: Flow, op: Op, value: Value, in_element: bool) -> Value | None:
     if op.name == "scan" and position < (op.carry or 0):
         return None
     return next((one for _, one in inside_of(op, position)), None)
+
+
+def _listing(flow: Flow, op: Op) -> Op | None:
+    """Return the loop of Python that made a list, where an op makes an array of it with one row for each entry."""
+    stacks = op.function in ARRAYS_OF_ITEMS or (op.function == "stack" and op.arguments.get("axis", 0) == 0)
+    made = flow.maker(op.operands[0]) if stacks and len(op.operands) == 1 else None
+    return made if made is not None and made.name in PYTHON_LOOPS else None
+
+
+def appended(flow: Flow, loop: Op, whole: Value) -> Value | None:
+    """Return what each turn of a loop appends to a list."""
+    at = flow.position(loop.results, whole)
+    given = loop.regions[-1].results[at : at + 1]
+    made = flow.maker(given[0]) if given else None
+    return made.value("value") if made is not None and made.name == "py.append" else None
 
 
 def is_differentiated(flow: Flow, value: Value) -> bool:

@@ -8,7 +8,8 @@ from functools import reduce
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, whole
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import sources, walk
+from jaxaudit.analyses.queries import behind as borders
+from jaxaudit.analyses.queries import nothing, sources, walk
 from jaxaudit.analyses.tracing.boundaries import COUNTER, entering, leaving
 from jaxaudit.analyses.tracing.context import JIT_IS_OFF, Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join, revised
@@ -148,10 +149,18 @@ class TracingDomain:
             self._visits.called(op, region)
         if turn and op.name in PYTHON_LOOPS and len(region.results) >= len(region.params) - 1:
             nexts = zip(region.params[1:], region.results, strict=False)
-            return [COUNTER, *(_later(read(value), changed=value is not param) for param, value in nexts)]
+            return [COUNTER, *(_later(read(value), changed=not self._is_kept(param, value)) for param, value in nexts)]
         if self.context.runs_at_once(op):
             return [CONCRETE] * len(region.params)
         return entering(op, region, read)
+
+    def _is_kept(self, param: Value, following: Value) -> bool:
+        """Whether a turn hands its parameter on as it is, perhaps by way of loops and branches inside of it."""
+
+        def before(one: Value) -> Sequence[Value]:
+            return () if one is param else borders(self._flow, one, nothing)
+
+        return all(one is param or before(one) for one in walk((following,), before))
 
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
         """Return the facts of an op's results."""

@@ -46,6 +46,8 @@ class Trace:
     """True for a number that differs from turn to turn of a Python loop."""
     varies: bool = False
     """True for an array whose shape differs from turn to turn."""
+    frozen: bool | None = False
+    """True for a NumPy array that shows the memory of an array of JAX: it cannot be written to. None where it may."""
     axis: bool = False
     """True for the length of an axis of a traced array, or a shape that holds it."""
     length: bool = False
@@ -105,6 +107,7 @@ def join(first: Trace, second: Trace) -> Trace:
         again=first.again or second.again,
         turn=first.turn or second.turn,
         varies=first.varies or second.varies,
+        frozen=first.frozen if first.frozen is second.frozen else None,
         axis=first.axis and second.axis,
         length=first.length or second.length,
         holds=first.holds if first.holds is second.holds else None,

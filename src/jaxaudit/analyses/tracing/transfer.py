@@ -8,15 +8,20 @@ from functools import reduce
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
+from jaxaudit.analyses.tracing.items import compares_items, joined_items, joins_items
 from jaxaudit.ir import REST, Argument, Op, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import (
     ASSERTIONS,
     COMPARISONS,
     EQUALITIES,
     FILLED_LIKE,
+    JOINS_END_TO_END,
     LOGIC,
+    PLAIN_DATA,
     PYTHON_NUMBERS,
     SEVERAL_ARRAYS,
+    SHOWN_AS_VIEWS,
     SIZES,
     TRUTHS,
 )
@@ -146,9 +151,9 @@ class TransferTable:
 
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Return what a Python operator makes: its operands decide whose operator it is."""
-        if _joins_items(op, operands):
-            return _joined_items(op, operands)
-        if _compares_items(op, operands):
+        if joins_items(op, operands):
+            return joined_items(op, operands)
+        if compares_items(op, operands):
             return UNKNOWN
         if op.function in EQUALITIES and any(isinstance(one, str) for one in op.arguments.values()):
             # Arrays do not compare with text: Python answers, and says that they differ.
@@ -175,14 +180,15 @@ class TransferTable:
         receiver = operands[0] if operands else UNKNOWN
         if op.qualified == "copy":
             # Dicts and lists have this method too.
-            return revised(receiver, again=False)
+            return revised(receiver, again=False, frozen=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
             what = "" if gives_several(op) else "array"
             made = revised(self._made(operands, what, mask=mask), varies=receiver.varies)
             given_back = made.kind is Kind.TRACED and _may_give_back(op, operands)
             return revised(made, kind=Kind.UNKNOWN) if given_back else made
         if receiver.what == "numpy":
-            return revised(NUMPY, mask=mask, varies=receiver.varies)
+            view = receiver.frozen if op.function in SHOWN_AS_VIEWS else False
+            return revised(NUMPY, mask=mask, varies=receiver.varies, frozen=view)
         return UNKNOWN if any(one.kind is Kind.UNKNOWN for one in operands) else CONCRETE
 
     def _attribute(self, op: Op, read: Read[Trace]) -> Trace:
@@ -217,8 +223,12 @@ class TransferTable:
             made = revised(self._made([base, index], mask=base.mask), varies=varies)
             whole = all(one in _EVERYTHING for one in index_parts(op.arguments.get("index")))
             return revised(made, kind=Kind.UNKNOWN) if whole and made.kind is Kind.TRACED else made
-        if base.what == "numpy" or base.kind is Kind.STATIC:
-            return base if base.what == "numpy" else STATIC
+        if base.what == "numpy":
+            parts = index_parts(op.arguments.get("index"))
+            copied = any(isinstance(one, (Value, tuple)) for one in parts)
+            return revised(base, frozen=False if copied else base.frozen)
+        if base.kind is Kind.STATIC:
+            return STATIC
         # A slice of an array or of a list of arrays: another size is another signature either way.
         varies = base.varies or _slides(op.arguments.get("index"), read)
         # Where all that JAX computes is traced, so are the rows of an array; those of a list are what they were.
@@ -290,7 +300,13 @@ class TransferTable:
         if first.kind is Kind.UNKNOWN or (first.what in ("", "array") and first.kind is Kind.CONCRETE):
             # An array of JAX is given to its own method, and stays one.
             return revised(first, what="", mask=_makes_mask(op, operands))
-        return revised(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read))
+        given = operands[0] if operands else UNKNOWN
+        frozen = given.frozen if op.function in SHOWN_AS_VIEWS else False
+        # The same dtype is no conversion, and makes no copy; another one does.
+        if op.function in ("asarray", "asanyarray") and len(op.arguments) == 1:
+            is_other = given.kind is Kind.STATIC or bool(given.what)
+            frozen = given.jax_array or (given.frozen if is_other else None)
+        return revised(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read), frozen=frozen)
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -298,6 +314,8 @@ class TransferTable:
         owner = package(function)
         if owner in VALUES_ALONE or function in PYTHON_NUMBERS:
             return self._computed(function, operands)
+        if function in PLAIN_DATA:
+            return STATIC
         if function == "builtins.map" and op.of == "builtins.len":
             return revised(UNKNOWN, length=True)
         traced = next((one for one in operands if one.kind is Kind.TRACED), None)
@@ -404,37 +422,6 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
     return not any(isinstance(argument, (bool, int, float, complex)) for argument in others)
 
 
-def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
-    """Whether `+` or `*` has a list or tuple on one side, and on the other nothing that takes it for an array."""
-    sides = list(op.arguments.values())
-    if op.qualified not in _NO_LISTS or not any(isinstance(one, tuple) for one in sides):
-        return False
-    facts = dict(zip(op.operands, operands, strict=False))
-    others = [facts[one] for one in sides if isinstance(one, Value) and one in facts]
-    return not any(one.what in _NO_LISTS[op.qualified] for one in others)
-
-
-def _joined_items(op: Op, operands: Sequence[Trace]) -> Trace:
-    """Return a list that is longer: Python joins it, so nothing in it is traced that was not so before."""
-    facts = dict(zip(op.operands, operands, strict=False))
-    others = [facts[one].what for one in op.arguments.values() if isinstance(one, Value) and one in facts]
-    what = "items" if all(one in ("items", "number") for one in others) else ""
-    traced = next((one for one in operands if one.kind is Kind.TRACED), None)
-    if traced is not None:
-        return Trace(Kind.TRACED, what, by=traced.by, way=traced.way)
-    kinds = [one.kind for one in operands]
-    kind = next((one for one in (Kind.UNKNOWN, Kind.CONCRETE) if one in kinds), Kind.STATIC)
-    return Trace(kind, what)
-
-
-def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
-    """Whether a list or tuple is compared with what is no array for sure: arrays of JAX refuse that."""
-    compares = op.function in COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
-    return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
-
-
-_NO_LISTS = {"add": ("array", "numpy", "shape", "number"), "multiply": ("array", "numpy")}
-"""What makes an operator with a list or tuple on the other side no joining or repeating of it."""
 _SEQUENCES = ("list", "tuple", "sequence")
 _OF_NUMBERS = ("number", "list", "lists")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
@@ -444,9 +431,15 @@ def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
     """Whether an array's shape differs from turn to turn: it is sized so, or one of its parts is."""
     sized = _is_sized(op)
     if any(one.varies for one in operands) and not sized:
-        return op.name != "array.reduce"
+        return op.name != "array.reduce" and not _may_even_out(op, operands, read)
     makes = sized or op.name in ("array.create", "array.numpy")
     return makes and any(fact_of(op.arguments.get(role), read).turn for role in _SIZES)
+
+
+def _may_even_out(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
+    """Whether what differs from turn to turn may add up to one size: a part and what is left to it, or a padding."""
+    padding = any(fact_of(part, read).turn for part in values_in(op.arguments.get("pad_width")))
+    return padding or (op.function in JOINS_END_TO_END and sum(one.varies for one in operands) > 1)
 
 
 def _is_sized(op: Op) -> bool:

@@ -73,11 +73,15 @@ def struct(item: Any) -> Any:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **options)
 
 
-def split_arrays(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
-    """Return the types of the array leaves of a tree, and how to put other arrays in their place."""
+def split_arrays(tree: Any, kind: type | None = None) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+    """Return the types of the array leaves of a tree, and how to put other arrays in their place.
+
+    With `kind` only what is of that class is an array.
+    """
     jax = the_jax()
     leaves, structure = jax.tree_util.tree_flatten(tree)
-    places = [number for number, leaf in enumerate(leaves) if is_array(leaf)]
+    wanted = is_array if kind is None else lambda leaf: isinstance(leaf, kind)
+    places = [number for number, leaf in enumerate(leaves) if wanted(leaf)]
     rest = [None if number in places else leaf for number, leaf in enumerate(leaves)]
 
     def rebuild(arrays: Sequence[Any]) -> Any:

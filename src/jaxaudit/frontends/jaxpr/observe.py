@@ -11,6 +11,7 @@ import contextlib
 import functools
 import io
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -142,10 +143,12 @@ class Observer:
             outermost = not _DEPTH.get()
             if outermost:
                 self.watch.rouse()
+            began = time.monotonic()
             with self._inside():
                 result = fun(*args, **kwargs)
             if outermost:
                 self._traced(site, fun, args, kwargs, jitted, new=first[0])
+                site.seconds = site.seconds or time.monotonic() - began
                 first[0] = False
             return result
 
@@ -167,9 +170,22 @@ class Observer:
                 args, kwargs = arguments.abstract((tuple(args), dict(kwargs)))
                 site.call = call or _UNKNOWN_PLACE
                 site.replay = lambda: jitted.trace(*args, **kwargs).jaxpr
+                site.anew = lambda: self._anew(fun, args, kwargs)
                 self._pending.append(site)
             if len(site.signatures) < _MOST_KEPT:
                 site.signatures.append(seen)
+
+    def _anew(self, fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Trace a function with arguments of these types as if JAX had never seen it."""
+        jax = the_jax()
+        types, rebuild = arguments.split_arrays((args, kwargs), jax.ShapeDtypeStruct)
+
+        def fresh(*arrays: Any) -> Any:
+            given, named = rebuild(arrays)
+            return fun(*given, **named)
+
+        with self._inside():
+            return jax.make_jaxpr(fresh)(*types)
 
     def _again(self, site: Site, seen: arguments.Signature, call: Frame | None, *, new: bool) -> None:
         kind, detail = arguments.difference(site.signatures[-1], seen)

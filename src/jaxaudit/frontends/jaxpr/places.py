@@ -87,6 +87,11 @@ _frames: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
 """Frames by the identity of their code and their instruction: a loop asks for the same one in every turn."""
 
 
+def frame_at(code: CodeType, offset: int) -> Frame:
+    """Return the place of one instruction."""
+    return _frame(code, offset, code.co_firstlineno)
+
+
 def _frame(code: CodeType, offset: int, line: int) -> Frame:
     known = _frames.get((id(code), offset))
     if known is None or known[0] is not code:

@@ -144,6 +144,20 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsteady:
+    """A function inside `jit` of which each trace gives another program."""
+
+    function: str
+    made: Frame
+    """Where it was transformed."""
+    text: str
+    places: tuple[Frame, ...] = ()
+    """The user's places of the first operation that differs, innermost first."""
+    failure: Failure | None = None
+    """What a further trace raises; then nothing else is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What the child has seen, up to the end or up to where it stopped."""
 
@@ -165,6 +179,7 @@ class Reply:
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The axis names of each argument leaf, where specs or annotations named them."""
     probes: tuple[Probe, ...] = ()
+    unsteady: tuple[Unsteady, ...] = ()
     faults: tuple[str, ...] = ()
     """Errors of ours that cost a part of what could have been seen."""
     sightings: tuple[Sighting, ...] = ()

@@ -32,6 +32,10 @@ class Site:
     """Gives the closed jaxpr of the first call; None when there is nothing to replay."""
     names: tuple[str, ...] = ()
     """The names of the arguments, where JAX cannot know them."""
+    anew: Callable[[], Any] | None = None
+    """Traces the function inside `jit` again, whatever JAX remembers of it."""
+    seconds: float = 0.0
+    """How long the first trace took."""
     closed: Any = None
     skipped: str = ""
 

@@ -6,13 +6,14 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jaxaudit.frontends.forms import Sighting
 from jaxaudit.frontends.jaxpr.imports import has_jax, when_jax_is_imported
 from jaxaudit.frontends.jaxpr.places import user_files
-from jaxaudit.frontends.jaxpr.protocol import Capture, Probe, Reply, Request, Retrace, read_request, write
+from jaxaudit.frontends.jaxpr.protocol import Capture, Probe, Reply, Request, Retrace, Unsteady, read_request, write
 from jaxaudit.frontends.jaxpr.script import Ending, StopScript, run_script
 from jaxaudit.frontends.jaxpr.seen import Site
 from jaxaudit.ir import Program
@@ -61,14 +62,9 @@ def observe(request: Request) -> Reply:
     ending = run_script(request.target, request.arguments)
     _stop_after(0)
     stop_collecting()
-    return gather(
-        observer.captured() if "jax" in sys.modules else [],
-        ending,
-        observer.retraces,
-        faults,
-        observer.watch.seen.all(),
-        probe=request.probe,
-    )
+    sites = observer.captured() if "jax" in sys.modules else []
+    reply = gather(sites, ending, observer.retraces, faults, observer.watch.seen.all(), probe=request.probe)
+    return replace(reply, unsteady=traced_again(sites)) if request.probe else reply
 
 
 def gather(
@@ -106,6 +102,18 @@ def probes() -> tuple[Probe, ...]:
         from jaxaudit.frontends.jaxpr.probe.run import probe_all
 
         return probe_all()
+    except Exception:  # noqa: BLE001
+        return ()
+
+
+def traced_again(sites: Sequence[Site]) -> tuple[Unsteady, ...]:
+    """Trace functions once more and tell where that gives another program; a fault of ours costs nothing else."""
+    if not sites:
+        return ()
+    try:
+        from jaxaudit.frontends.jaxpr.probe.twice import trace_again
+
+        return tuple(trace_again(sites))
     except Exception:  # noqa: BLE001
         return ()
 

@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS, PICKED_POSITIONS, SPREADS
+from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import outcome_for_number
 
@@ -92,7 +92,7 @@ class NothingToReduce(Rule):
             yield _number(op, value, outcome, facts)
         elif known and all(fact.dims for fact in known):
             yield proved(op.span, f"{named(value)} has an axis to reduce")
-        elif op.function in SPREADS | PICKED_POSITIONS:
+        else:
             yield unknown(op.span, f"how many axes {named(value)} has is not known")
 
     def _share(self, op: Op, value: Value, facts: Facts) -> Iterator[Obligation]:
@@ -101,12 +101,13 @@ class NothingToReduce(Rule):
         axes = axes_in(op.argument("axis")) or (-1,)
         known = [one.of(value).dims for one in facts.get(Shapes).contexts(op)]
         sizes = [dims[axes[0]].constant for dims in known if dims and -len(dims) <= axes[0] < len(dims)]
-        if len(axes) > 1 or len(sizes) < len(known) or None in sizes:
-            return
-        if sizes and all(size == 1 for size in sizes):
+        sure = len(axes) == 1 and bool(sizes) and len(sizes) == len(known)
+        if sure and all(size == 1 for size in sizes):
             yield _alone(op, value, axes[0])
-        elif sizes:
+        elif sure and all(size is not None and size > 1 for size in sizes):
             yield proved(op.span, f"it is over {sizes[0]} entries")
+        else:
+            yield unknown(op.span, f"over how many entries of {named(value)} it is, is not known")
 
 
 def _number(op: Op, value: Value, outcome: str, facts: Facts) -> Obligation:

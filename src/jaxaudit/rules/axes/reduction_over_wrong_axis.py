@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict
-from jaxaudit.analyses.axes.normalised import Normalised, all_normalised, already
+from jaxaudit.analyses.axes.conflicts import axes_taken
+from jaxaudit.analyses.axes.normalised import Normalised, all_normalised, already, shares
 from jaxaudit.analyses.axes.picks import Pick, picks
+from jaxaudit.analyses.axes.slots import Slot, slot
 from jaxaudit.analyses.axes.two_ranks import TwoRanks, two_ranks
 from jaxaudit.analyses.axes.weights import (
     WeightedSum,
@@ -20,13 +22,14 @@ from jaxaudit.analyses.axes.weights import (
 )
 from jaxaudit.analyses.extents import met
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import ahead, behind, last, nothing, readers, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, SPREADS
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SPREADS, SUMS_OF_TWO
+from jaxaudit.ir.ops import KEEPING, MOVING
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.axes._shared.written_means import judged_means, judged_units
@@ -42,6 +45,16 @@ pool(jnp.ones((6, 9)), jnp.ones((6, 9, 5)))
 """
 
 
+_MIXTURE = """
+def likelihood(logits, means, x):
+    parts = -0.5 * (x[:, None] - means) ** 2
+    return jax.nn.logsumexp(jax.nn.log_softmax(logits) + parts, axis={axis}).mean(){mark}
+
+
+likelihood(jnp.ones(6), jnp.ones(6), jnp.ones(6))
+"""
+
+
 class ReductionOverWrongAxis(Rule):
     """Weights are normalised over one axis and summed over another.
 
@@ -53,6 +66,7 @@ class ReductionOverWrongAxis(Rule):
     A weighted mean that is written out, `(w * x).sum(axis=1) / w.sum(axis=1)`, has to sum both over the same axes.
     Mean and spread of one array that are calculated with together have to be over the same axes, and so have a
     `log_softmax` and what picks the entry of each label (`take_along_axis`, an index array, a one-hot mask).
+    A sum or mean of what adds up to one, over that very axis, is the same number for every input.
 
     ## Why is this bad?
     With `softmax` over the batch the weights of one example depend on all others, and those of its time steps add up
@@ -94,11 +108,36 @@ class ReductionOverWrongAxis(Rule):
             "    return chosen, (logp * jax.nn.one_hot(labels, 3)).sum(-1), logp[jnp.arange(8), labels]\n",
             "the label of each row",
         ),
+        Example(
+            "def predict(logits):\n    mean = jax.nn.softmax(logits, axis=-1).mean(axis=0)\n"
+            "    assert jnp.allclose(mean.sum(-1), 1.0)\n    return mean / mean.sum(-1, keepdims=True)\n\n"
+            "def checked(logits):\n    shares = jax.nn.softmax(logits, axis=-1)\n"
+            "    print(jnp.abs(shares.sum(-1) - 1.0).max())\n    return shares / shares.sum(-1, keepdims=True)\n\n"
+            "predict(jnp.ones((4, 10))), checked(jnp.ones((4, 10)))\n",
+            "checked to add up to one, and made to once more",
+        ),
+        Example(_MIXTURE.format(axis=1, mark=""), "summed over the parts"),
+        Example(
+            "def centred(x, name):\n    x = jax.nn.relu(x) if name == 'relu' else jax.nn.softmax(x)\n"
+            "    return x - x.mean(axis=-1, keepdims=True)\n",
+            "one of several choices",
+        ),
+        Example(
+            "def forward(start, moves, seen):\n    moves = jax.nn.log_softmax(moves, axis=1)\n"
+            "    step = lambda a, e: (jax.nn.logsumexp(a[:, None] + moves, axis=0) + e, None)\n"
+            "    return jax.lax.scan(step, start, seen)[0]\n\n"
+            "forward(jnp.ones(4), jnp.ones((4, 4)), jnp.ones((9, 4)))\n",
+            "carried from state to state",
+        ),
     )
     invalid = (
         Example(
             "def normalise(x):\n    mean, spread = x.mean(axis=0), x.std(axis=1)  #!\n    return (x - mean) / spread\n",
             "mean and spread of two samples",
+        ),
+        Example(
+            "def advantages(x):\n    return (x - x.mean(axis=1, keepdims=True)) / x.std()  #?\n",
+            "a baseline for each row, and one scale for all",
         ),
         Example(
             "def shares(w):\n    return w / w.sum(axis=0, keepdims=True)  #!\n\n"
@@ -116,6 +155,37 @@ class ReductionOverWrongAxis(Rule):
             "MEMBERS, BATCH = 8, 8\n\ndef bonus(guesses):\n    return guesses.std(axis=0).mean(axis=-1)  #!\n\n"
             "reward = jnp.ones(BATCH) + 0.5 * bonus(jnp.ones((BATCH, MEMBERS, 5)))\n",
             "followed by another reduction",
+        ),
+        Example(
+            """
+            import flax.linen as nn
+            import optax
+            BATCH, TIME = 16, 16
+
+            class Pooled(nn.Module):
+                @nn.compact
+                def __call__(self, x):
+                    return nn.Dense(5)(nn.relu(nn.Dense(8)(x)).mean(axis=0))  #!
+
+            def loss(params, x, y):
+                return optax.softmax_cross_entropy_with_integer_labels(Pooled().apply(params, x), y).mean()
+
+            loss({}, jnp.ones((BATCH, TIME, 3)), jnp.zeros(BATCH, int))
+            """,
+            "pooled over the batch, in a module",
+        ),
+        Example(
+            """
+            BATCH, TIME = 16, 16
+
+            def last(w, xs, targets):
+                step = lambda h, x: (jnp.tanh(x + h),) * 2
+                states = jax.lax.scan(step, jnp.zeros((BATCH, 3)), jnp.swapaxes(xs, 0, 1))[1]
+                return (states[:, -1] @ w - targets) ** 2  #!
+
+            last(jnp.ones((3, 5)), jnp.ones((BATCH, TIME, 3)), jnp.zeros((BATCH, 5)))
+            """,
+            "the last example of every step",
         ),
         Example(
             "POINTS, WIDTH = 8, 8\n\ndef head(h, w):\n    return h.max(axis=1) @ w  #!\n\n"
@@ -153,6 +223,14 @@ class ReductionOverWrongAxis(Rule):
             "one mean for each step, where each sensor has its own",
         ),
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
+        Example(
+            "def predict(logits):\n    return jax.nn.softmax(logits, axis=0).mean(axis=0)  #!\n\n"
+            "def mixed(w):\n    shares = jnp.exp(jax.nn.log_softmax(w, axis=-1))  #!\n"
+            "    return jnp.log(jnp.sum(shares, axis=-1))\n\n"
+            "predict(jnp.ones((4, 10))), mixed(jnp.ones((4, 10)))\n",
+            "the mean of what adds up to one",
+        ),
+        Example(_MIXTURE.format(axis=0, mark="  #!"), "summed over the points"),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
             "def pool(scores, values):\n    weights = jax.nn.softmax(scores, axis=0)  #!\n"
@@ -166,6 +244,7 @@ class ReductionOverWrongAxis(Rule):
         """List every weighted sum."""
         for made in all_normalised(facts):
             yield from _weights(facts, made)
+            yield from _totals(facts, made)
             yield from map(_picked, picks(facts, made))
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
         yield from map(_wrong_axis_kept, axes_facts(facts).caused(Cause.KEPT))
@@ -180,11 +259,13 @@ def _wrong_axis_left(conflict: Conflict) -> Obligation:
     op, other = conflict.blamed, conflict.meeting.right
     other = conflict.meeting.left if conflict.astray is other else other
     here, wanted = axis_of(conflict.astray.dim), axis_of(other.dim)
+    deed = f"`{op.function}`" if op.function else "this index"
+    axis = ", ".join(map(str, axes_taken(op) or ()))
     return violated(
         conflict,
-        f"`{op.function}` takes `{wanted}` away and leaves `{here}`, which then meets `{wanted}`",
-        f"`{op.function}` runs over `{here}`, so that `{wanted}` stays",
-        f"reduce the other axis: `axis={op.arguments.get('axis')}` is `{wanted}`",
+        f"{deed} takes `{wanted}` away and leaves `{here}`, which then meets `{wanted}`",
+        f"{deed} takes `{here}` away, so that `{wanted}` stays",
+        f"take the other axis: axis {axis} is `{wanted}`",
     )
 
 
@@ -208,11 +289,25 @@ def _weights(facts: Facts, made: Normalised) -> Iterator[Obligation]:
         weights = f"the weights `{name}`" if name else "the weights"
         if one.role == "summed":
             yield proved(made.op.span, f"{weights} add up to one over the axis they are summed over")
+        elif one.role == "beside":
+            yield _beside(one, weights)
         elif one.free or (one.role == "own" and is_grid(one, facts.flow)):
             yield _apart_from_sum(facts, one, weights)
         elif one.role == "aligned" and (mixed := information(facts, one)):
             severity = Severity.ERROR if mixed == "mixed" else Severity.WARNING
             yield replace(_elsewhere(facts, one, weights, None), severity=severity)
+
+
+def _beside(one: WeightedSum, weights: str) -> Obligation:
+    """Tell of a mixture that is summed over the points, and not over its parts."""
+    return Obligation(
+        one.total.span,
+        message=f"`{one.total.function}` leaves the axis alone along which {weights} add up to one",
+        current="it runs over another axis, which the weights do not have, so no two of them are ever added",
+        expected="a mixture is a sum over its parts, along the axis of the weights",
+        steps=(Step(one.made.op.span, f"{weights} add up to one over axis {one.made.slot.place} here"),),
+        suggestion="sum over the axis of the weights",
+    )
 
 
 def _apart_from_sum(facts: Facts, one: WeightedSum, weights: str) -> Obligation:
@@ -245,6 +340,64 @@ def _elsewhere(facts: Facts, one: WeightedSum, weights: str, before: Normalised 
     )
 
 
+def _totals(facts: Facts, made: Normalised) -> Iterator[Obligation]:
+    """Judge every sum or mean of what adds up to one, over the very axis along which it does."""
+    for share in shares(facts, made):
+        for op in facts.flow.readers.get(share.slot.value, ()) if share.strict and share.slot.place is not None else ():
+            wanted = op.name == "array.reduce" and op.function in (_LOG_TOTALS if share.log else ADDITIONS | AVERAGES)
+            taken = _taken(op, share.slot, facts.get(Shapes)) if wanted else ()
+            sure = share.slot in taken and _is_surely(share.slot.value, made.op, facts.flow)
+            if sure and not _is_checked(op.result, facts.flow):
+                yield _constant(made, op, alone=len(taken) == 1)
+
+
+def _is_surely(value: Value, made: Op, flow: Flow) -> bool:
+    """Whether a value is what an op gives on every path, and not one of several choices."""
+
+    def before(one: Value) -> Value | None:
+        op = flow.maker(one)
+        if op is made:
+            return None
+        moves = op is not None and (op.name in MOVING or op.function in ("exp", "log"))
+        found = behind(flow, one, nothing) if op is None or op.regions else op.operands[:1] if moves else ()
+        return found[0] if len(found) == 1 else None
+
+    return flow.maker(last(value, before)) is made
+
+
+def _taken(op: Op, one: Slot, shapes: Shapes) -> list[Slot | None]:
+    """Return the axes that a reduction takes away of its operand; all that are known where it names none."""
+    axis = op.argument("axis")
+    rank = shapes.of(one.value).rank
+    axes = axes_in(axis) if axis is not None else None if rank is None else tuple(range(rank))
+    return [slot(one.value, at, shapes) for at in axes or ()]
+
+
+def _is_checked(total: Value, flow: Flow) -> bool:
+    """Whether it is only made sure that entries add up to one, or they are divided by their sum once more."""
+    reading = [one for one in readers(flow, total) if not one.regions and one.name != "py.return"]
+    again = any(one.function == "divide" and one.operands[-1] is not one.operands[0] for one in reading)
+    kinds = (
+        one.name in _SHOWN or (one.function in EQUALITY_CHECKS | SUMS_OF_TWO and len(one.operands) == 1)
+        for one in reading
+    )
+    return again or (bool(reading) and all(kinds))
+
+
+def _constant(made: Normalised, op: Op, *, alone: bool) -> Obligation:
+    axis, share = made.slot.place, "the share of each" if op.function in AVERAGES else "the total"
+    return Obligation(
+        made.op.span,
+        severity=Severity.ERROR if alone else Severity.WARNING,
+        message=f"the entries add up to one over axis {axis}, and `{op.function}` is over that axis too",
+        current=f"{share} is the same number whatever the entries are, and no gradient goes through it",
+        expected="what adds up to one is averaged over another axis, or normalised over another one",
+        steps=(Step(op.span, f"`{op.function}` over the same axis"),),
+        suggestion="normalise over the axis of what competes, and average over the other",
+        cause=(*made.op.results, *op.results),
+    )
+
+
 def _picked(one: Pick) -> Obligation:
     name = one.normalise.function
     if one.axis == one.along:
@@ -272,6 +425,8 @@ def _of_two_ranks(one: TwoRanks) -> Obligation:
     )
 
 
+_LOG_TOTALS = frozenset(("logsumexp",))
+_SHOWN = frozenset(("py.print", "py.format", "py.test", "py.to_python"))
 _HANDED_ON = through_ops("array.map", "array.select", *KEEPING)
 
 
@@ -318,6 +473,8 @@ def _apart(spread: Op, mean: Op, name: str) -> Obligation:
     axes = [one.arguments.get("axis") for one in (spread, mean)]
     return Obligation(
         spread.span,
+        # What is centred row by row may well have one scale for all.
+        severity=Severity.WARNING if axes[0] is None else Severity.ERROR,
         message=f"`{spread.function}` of {name} is over axis {axes[0]}, its `{mean.function}` over axis {axes[1]}",
         current="mean and spread are of two samples, and are calculated with as if they were of one",
         expected="both are taken over the same axes",

@@ -10,8 +10,8 @@ from jaxaudit.analyses.regroup import crossings, is_accounted_for
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
-from jaxaudit.rules.axes._shared.reshapes import Reshape, reshapes
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.axes._shared.reshapes import Reshape, exchanges_own_sizes, reshapes
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
 
 class ReshapeMixesAxes(Rule):
@@ -41,6 +41,7 @@ class ReshapeMixesAxes(Rule):
     needs = (Shapes,)
 
     valid = (
+        Example("def f(raw):\n    return raw.reshape(raw.shape[::-1]).T\n", "the order in memory is turned round"),
         Example("T, B = 16, 4\n\ny = jnp.zeros((T, B, 3)).swapaxes(0, 1).reshape(B, T * 3)\n", "transposed first"),
         Example(
             "def heads(x, n):\n    b, t, d = x.shape\n    return x.reshape(b, t, n, d // n)\n", "taken apart in place"
@@ -65,12 +66,21 @@ class ReshapeMixesAxes(Rule):
         ),
         Example("T, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(t, b, d)  #!\n", "by symbols"),
+        Example("def f(x):\n    return x @ x.reshape(x.shape[::-1])  #!\n", "whatever shape it has"),
+        Example(
+            "def f(q):\n    w = q + jnp.zeros((4, 4))\n    return w @ w.reshape(w.shape[1], w.shape[0])  #!\n",
+            "nothing at all",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reshape of axes with names or symbols."""
         shapes = facts.get(Shapes)
-        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if not one.unflattens)
+        moved = {op for op in program.named("array.reshape") if exchanges_own_sizes(facts.flow, op)}
+        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if not one.unflattens and one.op not in moved)
+        told = {one.op for one in reshapes(facts.flow, shapes) if one.moved and one.op in moved}
+        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if one.op in told)
+        yield from (_exchanged(op) for op in moved - told)
         yield from _mixed_parts(program, shapes)
 
 
@@ -83,6 +93,17 @@ def _mixed_parts(program: Program, shapes: Shapes) -> Iterator[Obligation]:
             found = None if old is None or new is None else next(crossings(old, new), found)
         if found is not None:
             yield _crossed(op, found)
+
+
+def _exchanged(op: Op) -> Obligation:
+    name = "what is reshaped" if op.base is None else named(op.base, "what is reshaped")
+    return Obligation(
+        op.span,
+        message=f"the sizes of {name} stand here in another order: a reshape mixes its axes, and transposes nothing",
+        current="data stays where it is: rows are cut anew, and where all sizes are equal nothing happens at all",
+        expected="a transpose exchanges the axes",
+        suggestion="use `.T`, `swapaxes` or `transpose`",
+    )
 
 
 def _crossed(op: Op, found: Crossed) -> Obligation:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.axes.courses import Along, along
-from jaxaudit.analyses.axes.shifts import Exclusive, exclusive_totals, shifts
+from jaxaudit.analyses.axes.courses import Along, along, beside_grid
+from jaxaudit.analyses.axes.shifts import Exclusive, exclusive_totals, shifts, stencils
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import readers
+from jaxaudit.analyses.queries import ahead, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import REST, Argument, Op, Program
 from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.axes._shared.phrases import axis_of, makers, name_of, shape_of
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 _PROGRAM = """
 def shift_right(tokens, start):
@@ -52,6 +52,14 @@ def light(depth):
 
 
 light(jnp.ones((4, 9)))
+"""
+
+
+_STENCIL = """
+def waves(key):
+    x = jnp.linspace(0.0, 1.0, 50)
+    u = jnp.sin(x - jax.random.uniform(key, (8, 1)))
+    return jnp.roll(u, -1, axis={axis}) - u{mark}
 """
 
 
@@ -99,6 +107,11 @@ class ShiftedAlongOtherAxis(Rule):
             "    return jnp.concatenate([jnp.zeros_like(sums[:1]), sums[:-1]])\n",
             "added up along both",
         ),
+        Example(
+            "def migrate(x):\n    return x.at[:, -1].set(jnp.roll(x[:, 0], 1, axis=0))\n",
+            "what is rolled goes elsewhere",
+        ),
+        Example(_STENCIL.format(axis=1, mark=""), "each place with the next one"),
     )
     invalid = (
         Example(_PROGRAM.format(axis=0, mark="  #!"), "along the batch"),
@@ -111,6 +124,7 @@ class ShiftedAlongOtherAxis(Rule):
             "change = values[1:] - values[:-1]  #!\n",
             "from episode to episode",
         ),
+        Example(_STENCIL.format(axis=0, mark="  #?"), "each with its neighbour at the same place"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -119,22 +133,31 @@ class ShiftedAlongOtherAxis(Rule):
         yield from (_totalled(one, shapes) for one in exclusive_totals(program, facts.flow))
         moved = (along(one.op, one.base, one.axis, shapes.of(one.base).dims) for one in shifts(program, facts.flow))
         yield from (_neighbours(one) for one in moved if one is not None)
+        rolled = (
+            beside_grid(one.op, one.base, one.axis, shapes.of(one.base).dims) for one in stencils(program, facts.flow)
+        )
+        # A ring of random numbers may well be there, once for each number of a sweep.
+        yield from (_neighbours(one, Severity.WARNING) for one in rolled if one is not None)
         for op in program.named("array.move"):
             axis = op.argument("axis")
             if op.function == "roll" and isinstance(axis, int):
-                fills = (one for one in readers(facts.flow, op.results[0]) if one.function == "set")
-                for fill in fills:
-                    place = _end(fill.arguments.get("index")) if fill.name == "array.scatter" else None
+                names = [*walk(op.results[:1], lambda one: ahead(facts.flow, one, nothing))]
+                for fill in (
+                    one for name in names for one in facts.flow.readers.get(name, ()) if one.function == "set"
+                ):
+                    filled = fill.name == "array.scatter" and fill.value("base") in names
+                    place = _end(fill.arguments.get("index")) if filled else None
                     if place is not None:
                         yield _judged(op, axis, fill, place, shapes.of(op.results[0]).rank)
 
 
-def _neighbours(one: Along) -> Obligation:
+def _neighbours(one: Along, severity: Severity = Severity.ERROR) -> Obligation:
     if one.ordered is None:
         return proved(one.op.span, f"it is shifted along `{axis_of(one.dims[one.place])}`, which has an order")
     here, there = axis_of(one.dims[one.place]), axis_of(one.dims[one.ordered])
     return Obligation(
         one.op.span,
+        severity=severity,
         message=f"{name_of(one.array)} is shifted along `{here}`, whose elements do not follow one another",
         current=f"it is {shape_of(one.dims)}; each of `{here}` is taken with a neighbour that is independent of it",
         expected=f"it is shifted along axis {one.ordered}, `{there}`, which has an order",

@@ -45,6 +45,11 @@ class UnrelatedAxesJoined(Rule):
             "OBS, HIDDEN = 8, 8\n\ndef f(key):\n    return jnp.zeros((4, OBS)) @ jnp.zeros((HIDDEN, 3))\n",
             "two names for what may be one thing",
         ),
+        Example(
+            "x, y = jnp.linspace(0.0, 1.0, 50), jnp.linspace(0.0, 1.0, 50)\nz = jnp.sin(x[:, None] - y)\n"
+            "even = 0.5 * (z + z.T)\n",
+            "made symmetric",
+        ),
     )
     invalid = (
         Example(
@@ -74,6 +79,11 @@ class UnrelatedAxesJoined(Rule):
         Example(
             "STEPS, ENVS = 8, 8\ny = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))  #!\n",
             "one of them is transposed",
+        ),
+        Example(
+            "x, t = jnp.linspace(0.0, 1.0, 50), jnp.arange(50.0)\nwave = jnp.sin(x[:, None] - t)\n"
+            "heat = jnp.exp(-t[:, None] * x)\ny = wave + heat  #!\n",
+            "two grids, called nothing",
         ),
     )
 

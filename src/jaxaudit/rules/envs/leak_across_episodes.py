@@ -13,6 +13,7 @@ from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.interfaces import complement
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.envs._shared.recorded_flags import recorded_flags
+from jaxaudit.rules.envs._shared.unstopped import unstopped
 
 _ROLLOUT = """
 def returns(state, keys):
@@ -51,7 +52,8 @@ class LeakAcrossEpisodes(Rule):
     ## What it does
     Finds scans that add up temporal differences in which the next value is masked at the end of an episode, and the
     carry is not. Finds steps that are recorded with the flag of the step before, where that flag stops what is added up
-    from the steps after.
+    from the steps after. Finds sums over the steps to come that nothing stops, where the loop that made the steps
+    begins a new episode in the midst of them.
 
     ## Why is this bad?
     The first steps of the next episode, which has nothing to do with this one, are added to the advantages of its
@@ -102,6 +104,7 @@ def advantages(rewards, dones, values, last_value):
         """List every recursion that knows of the end of an episode."""
         shapes, flow = facts.get(Shapes), facts.flow
         yield from recorded_flags(program, facts)
+        yield from unstopped(program, facts)
         for one in recursions(program, flow):
             later, others = one.successor.factors, [value for value in one.kept.factors if value is not one.carry]
             ends = [value for value in later if _ends(value, one, flow, shapes)] + list(one.successor.masks)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.endings import is_fresh
+from jaxaudit.analyses.lineage.endings import is_fresh, readings
 from jaxaudit.analyses.lineage.moments import Moment, moment, same_step
 from jaxaudit.analyses.lineage.products import Product
 from jaxaudit.analyses.lineage.returns import flags
-from jaxaudit.analyses.queries import made_of, through_ops
+from jaxaudit.analyses.queries import behind, depends, made_of, through_ops, walk
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import LOOPS, MOVING
+from jaxaudit.ir.ops import KEEPING, LOOPS, MOVING
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 
@@ -44,7 +45,8 @@ class MemoryClearedAtOtherStep(Rule):
     ## What it does
     Compares two loops: one that makes steps and clears what it carries by a flag, and one that goes through what was
     recorded and clears its own carry by a recorded flag. In both the flag must belong to the same step, counted from
-    the observation that goes into the memory beside it: the one that ended before this observation was made.
+    the observation that goes into the memory beside it: the one that ended before this observation was made. Where the
+    second loop fills a memory by the same code and clears it by no flag, it is told too.
 
     ## Why is this bad?
     With the flag of the step after, the memory is cleared one step early: the last step of each episode is evaluated
@@ -60,7 +62,8 @@ class MemoryClearedAtOtherStep(Rule):
     Where the recorded observations are not seen to be those that the first loop was given, there is nothing to judge.
     """
 
-    summary = "A recurrent state is cleared one step off when recorded steps are gone through again."
+    summary = "A recurrent state is cleared one step off, or never, when recorded steps are gone through again."
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(flag="done", more="", of="seen", mark=""), "the flag that cleared it before"),
@@ -78,7 +81,33 @@ class MemoryClearedAtOtherStep(Rule):
             "cleared after the cell",
         ),
     )
-    invalid = (Example(_PROGRAM.format(flag="ended", more="", of="seen", mark="  #!"), "the flag of the step itself"),)
+    invalid = (
+        Example(_PROGRAM.format(flag="ended", more="", of="seen", mark="  #!"), "the flag of the step itself"),
+        Example(
+            """
+            def cell(w, h, x):
+                return jnp.tanh(h @ w + x)
+
+            def update(w, h, x, keys):
+                def act(carry, key):
+                    h, x = carry
+                    h = cell(w, h, x)
+                    later = x + 0.1 * h + jax.random.normal(key, (8, 4))
+                    done = jnp.abs(later).max(-1, keepdims=True) > 3.0
+                    return (jnp.where(done, 0.0, h), jnp.where(done, 0.0, later)), x
+
+                def again(h, x):
+                    h = cell(w, h, x)  #!
+                    return h, h
+
+                _, seen = jax.lax.scan(act, (h, x), keys)
+                return jax.lax.scan(again, h, seen)[1]
+
+            update(jnp.ones((4, 4)), jnp.ones((8, 4)), jnp.ones((8, 4)), jax.random.split(jax.random.key(0), 9))
+            """,
+            "never cleared again",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every memory that is cleared by recorded flags."""
@@ -88,6 +117,71 @@ class MemoryClearedAtOtherStep(Rule):
             first = made.get((again.flag.value, again.flag.path)) if again.flag.loop is not None else None
             if first is not None:
                 yield from _compared(first, again, facts.flow)
+        yield from _never_cleared(program, facts, found)
+
+
+def _never_cleared(program: Program, facts: Facts, found: Sequence[_Memory]) -> Iterator[Obligation]:
+    """Find memories that are filled again from recorded steps by the same code, and cleared by no flag."""
+    flow = facts.flow
+    for op in program.named(*sorted(LOOPS)):
+        loop = Loop(op)
+        makers = {one.loop for param, _ in loop.elements if (one := moment(flow, param)).loop is not None}
+        firsts = [one for one in (*found, *_after_use(facts)) if one.loop.op in makers and one.loop.op is not op]
+        for first in firsts:
+            before = {made.span for made in _filled(first, flow)}
+            for param, after in loop.successors:
+                again = next((made for made in _names(after, flow) if made.span in before), None)
+                met = set(same_step(flow, (after,)))
+                knows = any(facts.get(Shapes).of(one).dtype in ("bool", None) for one, _ in loop.elements if one in met)
+                if again is not None and param is not after and not knows and depends(flow, after, (param,)):
+                    yield _left_alone(first, param, _in_turn(again, loop, flow))
+
+
+def _filled(first: _Memory, flow: Flow) -> Iterator[Op]:
+    """Return what makes the next memory, before it is cleared."""
+    for made in _names(first.after, flow):
+        yield made
+        for value in made.operands if made is first.cleared else ():
+            yield from _names(value, flow)
+
+
+def _in_turn(made: Op, loop: Loop, flow: Flow) -> Op:
+    """Return the op of a loop's body that an op is, or is run by."""
+    for region, holder in flow.places.up(flow.places.region_of[made]):
+        if region is loop.body or holder is None:
+            break
+        made = holder
+    return made
+
+
+def _after_use(facts: Facts) -> Iterator[_Memory]:
+    """Return what loops carry and clear by a flag at the end of a turn."""
+    for one in readings(facts):
+        entry = facts.flow.entered(one.state)
+        loop = None if entry is None else Loop.of(entry.op)
+        if loop is not None and one.what in ("cleared", "reset") and one.ends:
+            yield _Memory(loop, one.state, one.op, one.flag.moment)
+
+
+def _names(value: Value, flow: Flow) -> Iterator[Op]:
+    """Return the ops that made a value, inside of the calls and maps that give it."""
+    makers = map(flow.maker, walk((value,), lambda one: behind(flow, one, through_ops(*KEEPING))))
+    return (made for made in makers if made is not None and not made.regions and made.results)
+
+
+def _left_alone(first: _Memory, carry: Value, place: Op) -> Obligation:
+    memory, flag = named(carry, "the memory"), named(first.flag.value, "the flag")
+    return Obligation(
+        place.span,
+        message=f"{memory} is never cleared here, though {flag} cleared it when these steps were made",
+        current="behind the end of an episode the same observations meet a memory of the episode before",
+        expected=f"it is cleared where {flag} of the recorded steps says so",
+        steps=(
+            Step(first.cleared.span, f"here it was cleared by {flag}"),
+            Step(first.loop.op.span, "the steps are recorded here"),
+        ),
+        suggestion=f"record {flag} too, go through it with the other steps, and clear the memory by it",
+    )
 
 
 @record
@@ -98,6 +192,11 @@ class _Memory:
     carry: Value
     cleared: Op
     flag: Moment
+
+    @property
+    def after(self) -> Value:
+        """What the next turn is given."""
+        return next((end for one, end in self.loop.successors if one is self.carry), self.carry)
 
 
 def _memories(loop: Loop, flow: Flow) -> Iterator[_Memory]:
@@ -131,7 +230,7 @@ def _compared(first: _Memory, again: _Memory, flow: Flow) -> Iterator[Obligation
 
 def _observed(first: _Memory, again: _Memory, maker: Loop, flow: Flow) -> list[Moment]:
     """Return the recorded observations that go into the memory, as the loop that made them was given them."""
-    made = next((end for one, end in first.loop.successors if one is first.carry), first.carry)
+    made = first.after
     met = set(same_step(flow, (made,)))
     own = {after for param, after in maker.successors if param is not after and param in met}
     given = [moment(flow, param) for param, _ in again.loop.elements]

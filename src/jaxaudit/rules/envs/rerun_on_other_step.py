@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.moments import Moment, moment
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import record
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.spans import Span
 
 _CALLS = ("py.call_library", "py.call_unknown", "py.call")
@@ -116,24 +116,27 @@ def _is_inside(op: Op, loop: Op, flow: Flow) -> bool:
 def _compared(
     rerun: _Rerun, first: list[Moment | None], again: list[Moment | None], flow: Flow
 ) -> Iterator[Obligation]:
+    open_ = unknown(rerun.again.span, "which steps the recorded inputs of this call belong to is not known")
     if len(first) != len(again):
+        yield open_
         return
     pairs = [(a, b) for a, b in zip(first, again, strict=True) if a is not None and b is not None]
     common = [(a, b) for a, b in pairs if b.loop is rerun.loop.op and (a.value, a.path) == (b.value, b.path)]
     steps = {b.shift - a.shift for a, b in common}
     if len(common) < 2 or len({b.counted for _, b in common}) > 1:
-        return
-    if len(steps) == 1:
+        yield open_
+    elif len(steps) == 1:
         yield proved(rerun.again.span, "it is run again on what it was run on at first, step by step")
-        return
-    odd = next((b for a, b in common if b.shift - a.shift), None)
-    if odd is not None and len(steps) == 2 and 0 in steps:
-        yield _finding(rerun, odd)
+    elif 0 in steps:
+        # Those that are as they were at first tell the step; the others are off.
+        yield next(_finding(rerun, b, b.shift - a.shift) for a, b in common if b.shift != a.shift)
+    else:
+        yield open_
 
 
-def _finding(rerun: _Rerun, odd: Moment) -> Obligation:
+def _finding(rerun: _Rerun, odd: Moment, later: int) -> Obligation:
     name, loop = named(odd.value, "a value"), rerun.loop.op
-    late = "after" if odd.shift > -1 else "before"
+    late = "after" if later > 0 else "before"
     return Obligation(
         _recorded(rerun.loop),
         message=f"{name} is recorded of the step {late}, beside inputs of the step that it is run again with",

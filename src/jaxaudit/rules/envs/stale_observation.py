@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.endings import renewals
+from jaxaudit.analyses.lineage.endings import is_added_to, renewals
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import ahead, depends, through_ops, walk
-from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.ops import LOOPS, PASSED_ON, REMARKS
+from jaxaudit.ir.ops import DERIVATIVES, LOOPS, PASSED_ON, REMARKS
 from jaxaudit.ir.record import record
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 
 _ENV = """
@@ -65,7 +66,7 @@ class StaleObservation(Rule):
     """
 
     summary = "A step gives back an observation of the state before it."
-    needs = (Shapes,)
+    needs = ()
 
     valid = (
         Example(_ENV.format(before="", obs="observe(moved)", mark=""), "of the new state"),
@@ -84,7 +85,16 @@ class StaleObservation(Rule):
             "nowhere else is it given back with its state",
         ),
     )
-    invalid = (Example(_ENV.format(before="", obs="observe(state)", mark="  #?"), "of the old state"),)
+    invalid = (
+        Example(_ENV.format(before="", obs="observe(state)", mark="  #?"), "of the old state"),
+        Example(
+            _ENV.replace("(state, action)", "(state: State, action)").format(
+                before="", obs="observe(state)", mark="  #?"
+            )
+            + "\n\nrun = jax.jit(step)\n",
+            "of a state whose parts cross into compiled code",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function of a state whose result is given back beside a state."""
@@ -92,9 +102,10 @@ class StaleObservation(Rule):
         for end in program.named("py.return"):
             for one in _observed(end, facts):
                 groups[_which(one.call)].append(one)
-        for found in groups.values():
+        losses = {region.span for op in program.named(*DERIVATIVES) for region in op.regions}
+        for which, found in groups.items():
             model = next((one for one in found if one.old is None), None)
-            yield from (_judged(one, model) for one in found if model is not None)
+            yield from (_judged(one, model, loss=which in losses) for one in found if model is not None)
 
 
 @record
@@ -113,8 +124,7 @@ def _which(call: Op) -> object:
 def _observed(end: Op, facts: Facts) -> Iterator[_Seen]:
     flow = facts.flow
     holder, region = flow.holder(end), flow.places.function_of(end)
-    # A step that takes gradients trains: it tells the loss of the parameters that it started from.
-    if (holder is not None and holder.name in LOOPS) or any(op.name == "grad" for op in region.walk()):
+    if holder is not None and holder.name in LOOPS:
         return
     given_back = set(end.operands)
     for call in (op for op in region.ops if op.name in ("py.call", "py.call_unknown")):
@@ -139,15 +149,21 @@ def _came_in(call: Op, end: Op, facts: Facts) -> Value | None:
     flow, params = facts.flow, facts.flow.places.function_of(end).params
     new = [one for one in renewals(facts) if one.new in end.operands]
     states = {made.operands[0] for one in new if (made := flow.maker(one.old)) is not None and made.operands}
-    old = [value for value in call.operands if value in params and value in states and value not in end.operands]
-    others = [value for value in call.operands if value not in old]
-    return old[0] if len(old) == 1 and not any(depends(flow, value, old) for value in others) else None
+    came_in = [value for value in call.operands if value in params and value not in end.operands]
+    # The parts of a state that was taken apart at a border are parameters by themselves.
+    parts = {one: origin(flow, one, {}).value for one in came_in}
+    sums = Sums(flow, {})
+    states |= {one for one in came_in if any(is_added_to(parts[one], other, sums) for other in end.operands)}
+    old, others = [one for one in came_in if one in states], [one for one in call.operands if one not in came_in]
+    return old[0] if old and not any(depends(flow, value, old) for value in others) else None
 
 
-def _judged(one: _Seen, model: _Seen) -> Obligation:
+def _judged(one: _Seen, model: _Seen, *, loss: bool) -> Obligation:
     name = called(one.call)
     if one.old is None:
         return proved(one.call.span, f"what `{name}` is given is given back beside it")
+    if loss:
+        return unknown(one.call.span, f"`{name}` is differentiated: it may be meant for what a step starts from")
     old = named(one.old, "the state")
     return Obligation(
         one.call.span,

@@ -74,7 +74,7 @@ class UnevenReset(Rule):
     between a fresh state and the next one. Of two calls all results that correspond must be chosen by the same flag,
     and the same one of the two where it is set. A flag that resets a part of a loop's state and is carried into the
     next turn must be read there: the other parts are reset by it. A window of the last observations is filled anew
-    where the state is reset, and a sum that is told of at the end of an episode starts anew there (warnings).
+    where the state is reset, and a sum that is told of at the end of an episode starts anew there (a warning).
 
     ## Why is this bad?
     Where an episode ends, the observation is that of a new one and the state that of the old one, or the other way
@@ -125,7 +125,7 @@ def joined(extend, shrink, right):
         Example(_STEP.format(obs="obs_next").replace("key)\n", "key)  #!\n"), "never reset"),
         Example(_STEP.format(obs="jnp.where(done.any(), obs_first, obs_next)  #?"), "by any of the flags"),
         Example(_LOOP.format(h="h"), "the memory goes on"),
-        Example(_WINDOW.format(mark="  #?", more=""), "the window goes on"),
+        Example(_WINDOW.format(mark="  #!", more=""), "the window goes on"),
         Example(_TOLD.format(steps="steps", mark="  #?"), "a sum that is told of, and goes on"),
     )
 

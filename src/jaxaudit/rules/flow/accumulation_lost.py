@@ -34,7 +34,8 @@ class AccumulationLost(Rule):
         return loss / len(batches)
 
     ## When it cannot tell
-    An early `return` of the start is a warning: one element may decide over all of them.
+    An early `return` of the start is a warning: one element may decide over all of them. So is a variable that turns
+    bind anew, where others that start from the same number are added up: the last one may be meant.
     """
 
     summary = "A loop adds something up, and a turn throws the sum away."
@@ -45,6 +46,18 @@ class AccumulationLost(Rule):
         for batch in batches:
             total += loss(batch)
         return total / len(batches)
+
+    ## the last one is shown in each turn, and turns are counted
+    def train(batches, step):
+        loss = 0.0
+        seconds = 0.0
+        turns = 0
+        for batch in batches:
+            loss, elapsed = step(batch)
+            turns += 1
+            seconds += elapsed
+            print(turns, loss)
+        return loss, seconds
 
     ## the last one is meant
     def train(batches, step):
@@ -60,6 +73,16 @@ class AccumulationLost(Rule):
         for batch in batches:
             loss = evaluate(batch)  #!
         return loss / len(batches)
+
+    ## the other sums of the loop are added up: a warning
+    def evaluate(batches, measure):
+        losses = 0.0
+        hits = 0.0
+        for batch in batches:
+            loss, right = measure(batch)
+            losses += loss
+            hits = right.sum()  #?
+        return losses, hits
 
     ## one element throws the sum away: a warning
     def density(sites):
@@ -79,13 +102,15 @@ class AccumulationLost(Rule):
 def _judge(op: Op) -> Obligation:
     if not op.problem:
         return proved(op.span, f"turns add to `{op.label}`, and none starts it anew")
-    anew = op.problem == "overwritten"
+    anew = op.problem != "thrown away"
+    messages = {
+        "overwritten": f"`{op.label}` is bound anew in each turn, but divided by the number of turns afterwards",
+        "overwritten beside": f"`{op.label}` is bound anew in each turn, and what started beside it is added up",
+    }
     return Obligation(
         op.span,
-        severity=Severity.ERROR if anew else Severity.WARNING,
-        message=f"`{op.label}` is bound anew in each turn, but divided by the number of turns afterwards"
-        if anew
-        else f"this `return` throws away what the loop has added to `{op.label}`",
+        severity=Severity.ERROR if op.problem == "overwritten" else Severity.WARNING,
+        message=messages.get(op.problem, f"this `return` throws away what the loop has added to `{op.label}`"),
         current=f"only the last `{op.label}` is left" if anew else "the sum of all turns before is forgotten",
         expected="what all turns give is added up",
         suggestion=f"add to `{op.label}` with `+=`" if anew else "leave the element out with `continue`",

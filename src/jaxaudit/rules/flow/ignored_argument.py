@@ -153,6 +153,9 @@ def _unread_parameters(program: Program, facts: Facts) -> Iterator[Obligation]:
         elif not _is_free(note):
             continue
         elif holder is not None and holder.name in _OURS and is_called(holder):
+            if note.is_handed_on and not _is_differentiated(note, holder):
+                yield unknown(note.span, f"`{note.qualified}` is handed on, and may have to take what it is given")
+                continue
             yield _never_read(note, holder, flow)
         elif (call := _call_with_data(note, flow)) is not None:
             yield _idle(note, call, sure=_is_sure(note, call, flow) and _function(note) not in several)

@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage.origins import Origin, contexts
 from jaxaudit.analyses.lineage.recompute import Parting, compare
 from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.spans import Span
 
@@ -80,7 +81,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
             if not found.partings:
                 yield proved(op.span, "both are computed from the very values that were stored")
             elif len(found.partings) == 1 and _is_related(found.partings[0], flow):
-                yield _finding(op, found.partings[0])
+                yield _finding(op, found.partings[0], _stored(found.partings[0].now))
 
 
 def _is_related(parting: Parting, flow: Flow) -> bool:
@@ -89,7 +90,14 @@ def _is_related(parting: Parting, flow: Flow) -> bool:
     return depends(flow, then, (now,)) or depends(flow, now, (then,))
 
 
-def _finding(op: Op, parting: Parting) -> Obligation:
+def _stored(now: Origin) -> Op | None:
+    """Return where a step puts a value into what is stored."""
+    inside = [op for scan in now.stacked for op in Loop(scan).body.walk()]
+    given = [op for op in inside if now.value in (*op.operands, *(op.replaced or {}).values())]
+    return next((op for name in ("py.record", "py.append", "py.return") for op in given if op.name == name), None)
+
+
+def _finding(op: Op, parting: Parting, stored: Op | None) -> Obligation:
     then = f"`{parting.then.name}`" if parting.then.name else "another form of it"
     now = f"`{parting.now.name}`" if parting.now.name else "the stored value"
     return Obligation(
@@ -100,6 +108,7 @@ def _finding(op: Op, parting: Parting) -> Obligation:
         steps=(
             Step(_place(parting.then), f"when it was stored, {then} was used"),
             Step(_place(parting.now), f"what was stored is {now}"),
+            *((Step(stored.span, f"{now} is stored here"),) if stored is not None else ()),
         ),
         suggestion=f"store {then}, or apply the same function to {now} before it is used again",
     )

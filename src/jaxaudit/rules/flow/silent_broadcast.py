@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.axes.roots import Landed, landed
 from jaxaudit.analyses.axes.symmetric import Skewed, skewed
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, broadcasts, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.flow._shared.columns import columns_met
 from jaxaudit.rules.flow._shared.lined_up import lined_up
 from jaxaudit.rules.flow._shared.own_reductions import met_themselves
@@ -63,6 +64,19 @@ class SilentBroadcast(Rule):
             "    return (x - top) / x.std(axis=0), y - y.max(-1)\n",
             "its own maximum, with its axis",
         ),
+        Example(
+            """
+            def distances(a, b):
+                first, second = jnp.sum(a**2, axis=1), jnp.sum(b**2, axis=1)
+                return first[:, None] + second - 2.0 * a @ b.T
+
+            def layer(w, x):
+                return (x @ w) * jnp.sum(w**2, axis=0) + jnp.sum(x @ w, axis=0)
+
+            distances(jnp.ones((8, 3)), jnp.zeros((8, 3))), layer(jnp.ones((3, 8)), jnp.ones((8, 3)))
+            """,
+            "each on its own side",
+        ),
     )
     invalid = (
         Example("C, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n", "lands on the width"),
@@ -97,6 +111,17 @@ class SilentBroadcast(Rule):
             "an action of one dimension is squeezed",
         ),
         Example("def f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n", "its own maximum"),
+        Example("def unit(w):\n    return w / jnp.linalg.norm(w, axis=1)  #!\n", "its own length"),
+        Example(
+            """
+            def distances(a, b):
+                squares = jnp.sum(a**2, axis=1)
+                return squares - 2.0 * a @ b.T  #!
+
+            distances(jnp.ones((8, 3)), jnp.zeros((8, 3)))
+            """,
+            "the rows of a product",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -107,6 +132,8 @@ class SilentBroadcast(Rule):
         found += [(one.op, _skewed(one)) for one in skewed(facts)]
         found += columns_met(facts.flow, shapes)
         found += met_themselves(program, facts.flow, shapes)
+        themselves = {op for op, _ in found}
+        found += [(one.op, _landed(one)) for one in landed(facts) if one.op not in themselves]
         agreed = {op: why for op, meeting in axes.agreed.items() if (why := _agreed(meeting))}
         yield from (one for _, one in found)
         judged = {*(op for op, _ in found), *agreed}
@@ -122,6 +149,19 @@ def _blended(conflict: Conflict) -> Obligation:
         f"`{first}` and `{second}` are lined up here, and then meet an array that has both as axes of their own",
         f"`{first}` and `{second}` are two axes, as {name_of(whole)} has them",
         f"add axes so that `{first}` stands beside `{second}`, for example by `[:, None, None]`",
+    )
+
+
+def _landed(one: Landed) -> Obligation:
+    vector, array = name_of(one.vector), name_of(one.array)
+    return Obligation(
+        one.op.span,
+        severity=Severity.ERROR if one.sure else Severity.WARNING,
+        message=f"{vector} has an entry for each row along axis {one.place} of {array}, and lands on its last axis",
+        current="both axes have as many entries, so nothing is raised, and each entry goes to another row",
+        expected=f"the entries of {vector} meet axis {one.place}, which they were computed along",
+        suggestion="add an axis behind the entries, by `[:, None]` or `keepdims=True`",
+        cause=(one.vector, one.array),
     )
 
 

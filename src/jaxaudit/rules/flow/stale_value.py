@@ -44,7 +44,8 @@ class StaleValue(Rule):
     the one before. Where a newer value is looked at and the old one is handed on, it is a warning for a step of a
     library that gives other results beside its state; elsewhere it is left open. A name that begins with an underscore
     says that the value is not wanted: then it is left open, unless the old state of an optimizer or environment is
-    handed on, or each turn of a loop starts from the first state though it goes on with what else the step gave.
+    handed on, or each turn of a loop starts from the first state though it goes on with what else the step gave. It
+    is a warning where another variable that the call was given takes its next value, and the old state is handed on.
     """
 
     summary = "A newer version of a value is made and never read, while the old one is used on."
@@ -137,6 +138,13 @@ class StaleValue(Rule):
             "    updates, after = tx.update(grads, state)  #?\n    print(after)\n"
             "    return optax.apply_updates(params, updates), state\n",
             "the newer one is only looked at",
+        ),
+        Example(
+            "from typing import NamedTuple\n\nclass Cache(NamedTuple):\n    keys: jax.Array\n    values: jax.Array\n\n"
+            "def attend(x, cache: Cache):\n    cache = Cache(cache.keys + x, cache.values - x)\n"
+            "    return x @ cache.keys, cache\n\ndef layer(x, cache: Cache):\n"
+            "    x, _unused = attend(x, cache)  #?\n    return jnp.tanh(x), cache\n",
+            "one part of a step is taken, and the other left as it was",
         ),
         Example(
             "def run(f, init, xs, rest):\n    carry, ys = jax.lax.scan(f, init, xs)\n    if rest is not None:\n"

@@ -13,7 +13,8 @@ from jaxaudit.analyses.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.names import is_stem
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved, unknown
+from jaxaudit.rules.intent.names import says_side
 
 
 class SwappedArguments(Rule):
@@ -21,8 +22,9 @@ class SwappedArguments(Rule):
 
     ## What it does
     Compares the names of positional arguments with the names of the parameters they go to. Where two arguments are
-    named exactly like each other's parameter, they are swapped. In the step of an optimizer, `update(gradients, state,
-    params)`, it looks at what was differentiated instead of at names.
+    named exactly like each other's parameter, they are swapped. Where one parameter takes what another one of that name
+    has, and the variable of its own name is not given, it is a warning. In the step of an optimizer,
+    `update(gradients, state, params)`, it looks at what was differentiated instead of at names.
 
     ## Why is this bad?
     Arrays of equal shape go through either way, and the result is wrong without a sound.
@@ -46,6 +48,7 @@ class SwappedArguments(Rule):
 
     valid = (
         Example("def f(x, y):\n    return x - y\n\ndef g(x, y):\n    return f(x, y)\n", "in order"),
+        Example("def f(x, y):\n    return x - y\n\ndef g(y):\n    return f(x=y, y=y)\n", "there is but one"),
         Example(
             "import optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
             "    grads = jax.grad(loss)(params, x)\n    updates, state = tx.update(grads, state, params)\n"
@@ -79,6 +82,23 @@ class SwappedArguments(Rule):
             "parameters for the state",
         ),
         Example("def f(x, y):\n    return x - y\n\ndef g(x, y):\n    return f(y, x)  #?\n", "turned round"),
+        Example(
+            "def decay(rewards, values):\n    return rewards - values\n\ndef loss(batch, net, clip):\n"
+            "    values = net(batch)\n    rewards = batch['rewards']\n    if clip:\n"
+            "        return decay(values, rewards).mean()  #?\n    return decay(rewards, values).mean()\n",
+            "in one of two branches",
+        ),
+        Example(
+            "from typing import NamedTuple\n\nclass Edges(NamedTuple):\n    senders: jax.Array\n"
+            "    receivers: jax.Array\n\ndef connect(pairs):\n    senders, receivers = pairs\n"
+            "    return Edges(senders=receivers, receivers=receivers), senders  #?\n",
+            "one field takes what another has",
+        ),
+        Example(
+            "def error(values, rewards):\n    return values - rewards\n\ndef loss(net, x, rewards):\n"
+            "    values = net(x)\n    return jnp.mean(error(values, values) ** 2) + jnp.mean(rewards)  #?\n",
+            "one variable for both parameters",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -109,11 +129,17 @@ def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
+    twice = [str(name) for name in op.given_twice or ()]
+    if any(map(says_side, twice)):
+        return unknown(op.span, f"whether `{twice[1]}` is meant for `{twice[0]}` too is not known")
+    if twice:
+        return _given_twice(op, *twice)
     pair = _crossed(op)
     if pair is None:
         return proved(op.span, f"no two arguments of `{op.qualified}` cross")
-    if any(_crossed(other) is None for other in beside):
-        return proved(op.span, f"`{op.qualified}` is called in both orders here")
+    # Of two branches only one runs: what each of them gives the function should be the same.
+    if any(_crossed(other) is None and flow.places.both_happen(op, other) for other in beside):
+        return unknown(op.span, f"`{op.qualified}` is called in both orders here, which may be meant")
     first, second = pair
     turned = isinstance(op.own, tuple) and {first, second} <= set(op.own)
     doubtful = turned or len(beside) > 1
@@ -125,6 +151,18 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         expected="each goes to the parameter of its own name",
         suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
         subject=Subject(names=pair),
+    )
+
+
+def _given_twice(op: Op, param: str, taken: str) -> Obligation:
+    return Obligation(
+        op.span,
+        severity=Severity.WARNING,
+        message=f"`{op.qualified}` is given `{taken}` for `{param}` too, and `{param}` not at all",
+        current=f"both `{param}` and `{taken}` take `{taken}`, though there is a variable `{param}`",
+        expected="each goes to the parameter of its own name",
+        suggestion=f"give it `{param}`",
+        subject=Subject(names=(param, taken)),
     )
 
 

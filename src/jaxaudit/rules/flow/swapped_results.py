@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from jaxaudit.analyses.facts import Facts
@@ -10,11 +11,11 @@ from jaxaudit.analyses.queries import depends, whole_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.interfaces import Call, given_to
+from jaxaudit.ir.interfaces import Call, given_to, made_inside
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.intent.names import says_side
 
-_CALLS = ("py.call", "jit", "grad", "py.call_unknown")
+_CALLS = ("py.call", "jit", "grad", "py.call_unknown", "scan")
 
 
 class SwappedResults(Rule):
@@ -46,6 +47,11 @@ class SwappedResults(Rule):
     summary = "The results of a call are unpacked in another order than the function gives them."
     needs = (Shapes, Versions)
     valid = """
+    ## the path in the place of where it started, and nobody wants its end
+    def walk(x, steps):
+        _, x = jax.lax.scan(lambda x, step: (x + step, x), x, steps)
+        return x
+
     ## each to its own
     def step(state, x):
         return state.at[0].add(x), state[0] > 9
@@ -70,6 +76,15 @@ class SwappedResults(Rule):
     def run(state, x):
         first, state = step(state, x)  #?
         return state, first
+
+    ## the stacked outputs in the place of the last carry
+    def train(state, batches):
+        def step(state, batch):
+            state = {"params": state["params"] - batch, "steps": state["steps"] + 1}
+            return state, jnp.mean(batch)
+
+        losses, state = jax.lax.scan(step, state, batches)  #!
+        return state, losses.mean()
 
     ## one part of the carry is bound to the whole of it: a warning
     def run(position, momentum, keys):
@@ -136,11 +151,18 @@ def _exchanged(note: Op, facts: Facts) -> Iterator[tuple[int, int]]:
         if before and now != before and [one for one, _ in kinds].count(before) == 1:
             # The only thing of the class that the variable was of goes to another one.
             yield at, next(other for other, (one, _) in enumerate(kinds) if one == before)
-        kept = _keeps(note, at, versions)
+        kept, own = _keeps(note, at, versions), _given_once(note, old, facts.flow)
         for other, leaves in enumerate(taken):
-            if old and taken[at] and leaves and not kept and other != at and not had[other]:
-                if all(_succeeds(one, old, versions) for one in leaves):
+            if own and taken[at] and leaves and not kept and other != at and not had[other]:
+                if all(_succeeds(one, own, versions) for one in leaves) and any(map(facts.flow.is_read, leaves)):
                     yield at, other
+
+
+def _given_once(note: Op, old: Collection[Value], flow: Flow) -> frozenset[Value]:
+    """Return the values that the call is given by one variable alone: of others no successor tells whose it is."""
+    call = _call(note, flow)
+    given = Counter(() if call is None else call.operands)
+    return frozenset(value for value in old if given[value] < 2)
 
 
 def _named_crosswise(note: Op, flow: Flow) -> Iterator[tuple[int, int]]:
@@ -173,7 +195,9 @@ def _keeps(note: Op, at: int, versions: Versions) -> bool:
 def _succeeds(value: Value, old: Collection[Value], versions: Versions) -> bool:
     """Whether a value is the next version of one of some others, by what made it and not by its name."""
     found = versions.of(value)
-    return found is not None and found.ground > Ground.LOOP and not found.old.isdisjoint(old)
+    # What a loop of Python leaves behind in a variable has its name alone; a scan gives its last carry first.
+    given = found is not None and (found.ground > Ground.LOOP or versions.maker(value).name == "scan")
+    return found is not None and given and not found.old.isdisjoint(old)
 
 
 def _differ(note: Op, at: int, facts: Facts) -> bool:
@@ -201,7 +225,9 @@ def _derives(value: Value, had: Collection[Value], flow: Flow) -> bool:
 def _inside(value: Value, flow: Flow) -> Value | None:
     """Return what a result of a call is called in the function that gives it."""
     made = flow.maker(value)
-    call = None if made is None else Call.of(made)
+    if made is None or made.name == "scan":
+        return None if made is None else next(made_inside(made, made.regions[0], value), None)
+    call = Call.of(made)
     return None if call is None or value not in call.op.results else call.inside(call.op.results.index(value))
 
 
@@ -236,8 +262,8 @@ def _whole(note: Op, name: str) -> Obligation:
     return Obligation(
         note.span,
         severity=Severity.WARNING,
-        message=f"`{name}` was one part of what the call was given, and now holds all of them in a tuple",
+        message=f"`{name}` was one part of what the call was given, and now holds all of them together",
         current=f"the call gives all parts back, and all of them are bound to `{name}`",
         expected=f"`{name}` is the part that it was",
-        suggestion=f"take the tuple apart: `({name}, ...), ... = ...`",
+        suggestion=f"take the result apart, so that `{name}` takes its own part alone",
     )

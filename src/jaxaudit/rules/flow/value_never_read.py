@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES
+from jaxaudit.ir.functions import ADDITIONS, ARRAYS_OF_ITEMS, AVERAGES
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.reads import Dead, ScopeReads
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
@@ -81,6 +81,12 @@ class ValueNeverRead(Rule):
         total = jnp.sum(x * weights)  #?
         return x / jnp.sum(weights)
 
+    ## converted and never read
+    def target(batch, gamma, value):
+        rewards = jnp.asarray(batch.reward)
+        dones = jnp.asarray(batch.done, dtype=jnp.float32)  #?
+        return rewards + gamma * value
+
     ## a term of a loss
     def loss(params, x, y):
         error = jnp.mean((x @ params["w"] - y) ** 2)
@@ -104,14 +110,20 @@ class ValueNeverRead(Rule):
             return
         computed = list(program.named(*(ARRAYS - _FIRST), "collective"))
         arrays = {op.span for op in computed if _gives_array(op, facts.flow)}
+        # What is made of nothing may be a first value; what is made of data was meant to be read.
+        given = {op.span for op in program.named("array.create") if op.operands and op.function in ARRAYS_OF_ITEMS}
         joined = {op.span for op in computed if len(op.operands) > 1}
+        acting = {op.span for op in program.named("py.call_unknown")}
         told = {one.note.span for one in unread_variables(program, facts.flow)}
         told |= {note.span for note in lost_successors(facts)}
         terms = _lost_terms(facts)
         for scope in program.reads:
             # A part that is called unwanted where results are taken apart is as good as read.
             dead = [one for one in scope.dead if one.made is not None or not is_unwanted(one.name)]
-            matters = [one for one in dead if one.made in terms or _matters(one, scope, arrays, joined)]
+            left = {one.made for one in dead if one.again is None and one.made in given}
+            # A call that could not be followed may be there for what it does, such as drawing a plot.
+            known = [one for one in dead if one.made not in acting or one.made in arrays | left]
+            matters = [one for one in known if one.made in terms or _matters(one, scope, arrays | left, joined)]
             lost = [one for one in matters if not is_unwanted(one.name) and one.span not in told]
             if dead and not lost and not any(one.span in told for one in dead):
                 yield unknown(dead[0].span, f"whether `{dead[0].name}`, which nothing reads, is wanted is not known")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf
-from jaxaudit.analyses.gradients.algebra import strip
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import entered, left, walk
 from jaxaudit.ir import Op, Program, Value
@@ -17,12 +16,12 @@ from jaxaudit.libraries.lookup import takes_trees
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import (
     function_of,
-    is_source,
     is_undecided,
     judged,
     names,
     taken_at,
     unknown_reason,
+    whole_tree,
 )
 
 _NET = """
@@ -146,22 +145,10 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
     dead = [leaf for leaf in silent if inner_path(leaf) not in trained]
     if dead and live:
         yield _finding(gradient, dead, live, flow)
-    elif (tree := _whole_tree(gradient)) is not None:
+    elif (tree := whole_tree(gradient)) is not None:
         yield unknown(span, f"the leaves of `{tree.name}` are not known")
     else:
         yield proved(span, _reason(gradient, live))
-
-
-def _whole_tree(gradient: Gradient) -> Leaf | None:
-    """Return an argument of which it is not known whether it is one array or a tree of many."""
-    whole = {leaf.param: leaf for leaf in gradient.leaves if not leaf.path} if is_source(gradient) else {}
-    arrays = {
-        strip(below).value
-        for node in (gradient.graph.order if whole else ())
-        if node.op is not None and node.op.name.startswith("array.")
-        for below, _ in node.inputs
-    }
-    return next((leaf for param, leaf in whole.items() if param not in arrays), None)
 
 
 def _reason(gradient: Gradient, live: list[Leaf]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient
-from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of
+from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of, source_of
+from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.intent import kept_apart, shown_intent
 from jaxaudit.analyses.gradients.losses import Difference, terms_of
 from jaxaudit.analyses.gradients.passes import Meeting, meetings
@@ -21,8 +22,10 @@ from jaxaudit.analyses.gradients.targets import (
     twins,
 )
 from jaxaudit.ir import Program
+from jaxaudit.ir.functions import EXTREMES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved
 from jaxaudit.rules.gradients._shared.phrases import function_of, judged, named
+from jaxaudit.spans import Span
 
 _TD = """
 def value(params, obs):
@@ -150,6 +153,10 @@ class MissingStopGradient(Rule):
             + "\n@jax.jit\ndef learn(params, batch):\n    return jax.grad(loss)(params, *batch)\n",
             "a batch that is spread",
         ),
+        Example(
+            _TD.format(target="target = reward + 0.99 * jnp.max(value(params, next_obs), axis=1, keepdims=True)  #!"),
+            "the best of several predictions",
+        ),
         Example(_SLOW, "the wrong parameters, where a target network is kept"),
         Example(_ACTOR_CRITIC.format(weight="advantage", mark="  #!"), "the advantage trains the value"),
         Example(_CODEBOOK.format(fit="(z - e)", mark="  #!"), "one half of a codebook loss"),
@@ -187,7 +194,7 @@ def _bootstrapped(gradient: Gradient, found: Bootstrap) -> Iterator[Obligation]:
             yield proved(span, _stopped_reason(gradient, found))
         return
     meet = Step(gradient.span_of(found.difference.node), "the prediction and its target meet here")
-    intent = shown_intent(gradient, meet.span.path)
+    intent = _greedy(gradient, target.node) or shown_intent(gradient, meet.span.path)
     yield Obligation(
         span,
         severity=Severity.WARNING if intent is None else Severity.ERROR,
@@ -198,6 +205,13 @@ def _bootstrapped(gradient: Gradient, found: Bootstrap) -> Iterator[Obligation]:
         suggestion="wrap the target in `jax.lax.stop_gradient(...)`, or compute it from parameters of a target network",
         subject=_subject(gradient),
     )
+
+
+def _greedy(gradient: Gradient, target: Node) -> tuple[str, Span] | None:
+    """Return where the best of several predictions is taken for the target: what is chosen by itself is no learner."""
+    best = source_of(target)
+    taken = best.made_by("array.reduce") and best.function in EXTREMES
+    return ("the target is the best of several predictions", gradient.span_of(best)) if taken else None
 
 
 def _trained_target(gradient: Gradient, found: Meeting) -> Obligation:

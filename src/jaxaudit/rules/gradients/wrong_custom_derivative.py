@@ -21,6 +21,7 @@ from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict, proved, unknown
 from jaxaudit.rules.gradients._shared.idle_masks import idle_masks
 from jaxaudit.rules.gradients._shared.measured import Measured, Sample
+from jaxaudit.rules.gradients._shared.transposes import untransposed
 from jaxaudit.spans import Span
 
 _COMPUTES = COMPUTED | {"array.select"}
@@ -189,6 +190,7 @@ class WrongCustomDerivative(Rule):
             if op.role == "derivative":
                 yield from _judge(op, facts)
                 yield from idle_masks(op, facts)
+                yield from untransposed(op, facts)
             elif op.role == "tangent":
                 yield from _pushed(op, facts)
 

@@ -16,6 +16,7 @@ from jaxaudit.rules.gradients._shared.phrases import (
     names,
     taken_at,
     unknown_reason,
+    whole_tree,
 )
 from jaxaudit.spans import Span
 
@@ -83,6 +84,34 @@ class ZeroGradientPath(Rule):
             """,
             "a straight-through estimator",
         ),
+        Example(
+            """
+            import flax.linen as nn
+
+            class Coded(nn.Module):
+                @nn.compact
+                def __call__(self, x):
+                    encode = nn.Dense(8)
+                    soft = jax.nn.softmax(encode(x))
+                    hard = jax.nn.one_hot(jnp.argmax(encode(x), -1), 8)
+                    return nn.Dense(1)(hard + soft - jax.lax.stop_gradient(soft))
+
+            def step(params, x, y):
+                return jax.grad(lambda params: jnp.mean((Coded().apply(params, x) - y) ** 2))(params)
+            """,
+            "a layer that is read twice",
+        ),
+        Example(
+            """
+            def loss(layers, x):
+                active = jnp.stack([layer["w"].mean() > 0 for layer in layers])
+                return jnp.mean(x @ layers[0]["w"] @ layers[1]["w"]) * active.sum()
+
+            def step(layers, x):
+                return jax.grad(loss)(layers, x)
+            """,
+            "items that are read one by one too",
+        ),
     )
     invalid = (
         Example(_FIT.format(mark="  #!", rest="return signal[low]"), "an index is made by rounding"),
@@ -119,6 +148,48 @@ class ZeroGradientPath(Rule):
             """,
             "a Jacobian of nothing but zeros",
         ),
+        Example(
+            """
+            import flax.linen as nn
+
+            class Routed(nn.Module):
+                def setup(self):
+                    self.gate, self.body = nn.Dense(4), nn.Dense(4)
+
+                def __call__(self, x):
+                    choice = jnp.argmax(self.gate(x), axis=-1)  #!
+                    return jax.nn.one_hot(choice, 4) * self.body(x)
+
+            def step(params, x, y):
+                return jax.grad(lambda params: jnp.mean((Routed().apply(params, x) - y) ** 2))(params)
+            """,
+            "one layer of a module",
+        ),
+        Example(
+            """
+            def loss(layers, x):
+                for w, b in layers[:-1]:
+                    x = jnp.sign(x @ w + b)  #!
+                w, b = layers[-1]
+                return jnp.mean(x @ w + b)
+
+            def step(layers, x):
+                return jax.grad(loss)(layers, x)
+            """,
+            "all layers but the last, in a loop",
+        ),
+        Example(
+            """
+            def loss(layers, x):
+                for i in range(len(layers)):
+                    x = x @ jnp.round(layers[i]["w"]) + layers[i]["b"]  #!
+                return jnp.mean(x)
+
+            def step(layers, x):
+                return jax.grad(loss)(layers, x)
+            """,
+            "an entry of every layer",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -135,7 +206,9 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
     stuck = [leaf for leaf in gradient.silent if leaf.bit & mask.zero and not leaf.bit & mask.cut]
     for node, leaves in _by_place(gradient, stuck).values():
         yield _finding(gradient, node, leaves)
-    if not stuck:
+    if not stuck and (tree := whole_tree(gradient)) is not None:
+        yield unknown(span, f"the leaves of `{tree.name}` are not known")
+    elif not stuck:
         yield proved(span, f"no leaf reaches the result of {function_of(gradient)} through rounding or indices alone")
 
 

@@ -56,6 +56,8 @@ _SLIPS = frozenset(
     uneven-reset unused-mask""".split()
 )
 """Rules on what tests may do on purpose, to see what becomes of it."""
+_MADE_BY_HAND = frozenset("ignored-argument end-never-read end-never-written float64-without-x64".split())
+"""Rules on what the inputs of tests are made like, and on settings that other tests change."""
 _ABOVE, _BELOW = 2, 3
 """How many lines above a place, and of a long expression, may have a comment that speaks of it."""
 
@@ -192,17 +194,22 @@ def _shared_by_name(one: Obligation, facts: Facts) -> str:
     return "its name says that it is for an evaluation, which shares its numbers for fairness" if evaluates else ""
 
 
-def _tried_out(one: Obligation, facts: Facts) -> str:
-    """Read from the main block of a script or the path of a benchmark: `if __name__ == "__main__"`."""
-    if in_main_block(one.span, facts.program):
-        return "only the main block of a script does it"
+def _measured(one: Obligation, facts: Facts) -> str:
+    """Read from the path of a benchmark: `benchmarks/throughput.py`."""
     return "this is a benchmark, where the numbers may not matter" if in_benchmark(one.span) else ""
+
+
+def _tried_out(one: Obligation, facts: Facts) -> str:
+    """Read from the main block of a script: `if __name__ == "__main__"`."""
+    return "only the main block of a script does it" if in_main_block(one.span, facts.program) else ""
 
 
 SIGNALS = (
     Signal("only assumed", Level.UNKNOWN, _only_assumed),
     Signal("drawn again", Level.UNKNOWN, replays.replayed, _KEYS),
-    Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | {"ignored-argument"}),
+    Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | _MADE_BY_HAND),
+    Signal("benchmark", Level.UNKNOWN, _measured, _KEYS),
+    Signal("given by a test", Level.UNKNOWN, _by_tests, frozenset(("ignored-argument",))),
     Signal("slow in a test", Level.UNKNOWN, _slow_in_test),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
     Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument", "seed-for-given-key"))),
@@ -214,7 +221,9 @@ SIGNALS = (
     Signal("shared by name", Level.WARNING, _shared_by_name, _KEYS),
     Signal("draws nothing", Level.UNKNOWN, results.draws_nothing, _KEYS),
     Signal("renewed", Level.UNKNOWN, sharing.renewed, _KEYS - {"key-reused"}),
+    Signal("undone", Level.WARNING, sharing.undone, _KEYS),
     Signal("starts alike", Level.WARNING, sharing.alike, _KEYS),
+    Signal("one order for all", Level.UNKNOWN, sharing.reordered, _KEYS),
     Signal("not shared", Level.WARNING, results.not_shared, _KEYS),
     Signal("not used", Level.WARNING, results.not_used, _KEYS),
     Signal("aligned", Level.WARNING, sharing.aligned, _KEYS),

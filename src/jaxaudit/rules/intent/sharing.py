@@ -26,14 +26,20 @@ _STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
 _PICKS = frozenset(("array.gather", "array.scatter", "array.at", "array.move", "py.item"))
 
 
+def undone(one: Obligation, facts: Facts) -> str:
+    """Read from the names of a function and its inverse: `inverse_rotate(round(rotate(x, key)), key)`."""
+    uses = one.subject.uses
+    names = [callee_of(use.spot) for use in uses]
+    if len(uses) != 2 or uses[0].spot is uses[1].spot or not are_inverse(*names):
+        return ""
+    return f"`{names[1]}` undoes what `{names[0]}` did, with the same numbers, it seems"
+
+
 def alike(one: Obligation, facts: Facts) -> str:
-    """Read from two calls of one initialiser, or of a function and its inverse: `net.init(key, x)` for a target too."""
+    """Read from two calls of one initialiser: `net.init(key, x)` for a target too."""
     uses = one.subject.uses
     if len(uses) != 2 or uses[0].spot is uses[1].spot:
         return ""
-    names = [callee_of(use.spot) for use in uses]
-    if are_inverse(*names):
-        return f"`{names[1]}` undoes what `{names[0]}` did, with the same numbers, it seems"
     if _is_same_start(uses[0].spot, uses[1].spot) or _is_one_module(uses[0], uses[1]):
         return f"both are made by the same `{callee_of(uses[0].spot)}`, so that they start alike, it seems"
     return ""
@@ -53,6 +59,17 @@ def aligned(one: Obligation, facts: Facts) -> str:
     if reordered or (around is not None and _has_items(facts, around, uses[0]) and _picks(facts, draw)):
         return "picking the same places in every item keeps them aligned"
     return ""
+
+
+def reordered(one: Obligation, facts: Facts) -> str:
+    """Read from one order for all parts of a batch: `tree.map(lambda x: permutation(key, x), batch)`."""
+    uses, around = one.subject.uses, one.subject.around
+    whole = len(uses) == 2 if around is None else around.name == "tree.map"
+    if not whole or not all(use.origin.spot.function in REORDERINGS for use in uses):
+        return ""
+    first, second = uses[0].origin.spot, uses[-1].origin.spot
+    same = around is not None or (first.function == second.function and _settings(first) == _settings(second))
+    return "one order for all arrays keeps them aligned" if same else ""
 
 
 def held_fixed(one: Obligation, facts: Facts) -> str:
@@ -159,10 +176,15 @@ def _has_items(facts: Facts, around: Op, use: Use) -> bool:
         return True
     elements = [op for op in around.regions[0].ops if op.name == "py.element"] if around.name == "py.loop" else []
     counts = all(isinstance(op.arguments.get("iterable"), Mapping) for op in elements)
-    if not elements or use.inner is None or not counts:
+    if not elements or (use.inner is not None and not counts):
         return bool(elements)
     changing = reached(facts.flow, (*around.regions[0].params, *(made for op in elements for made in op.results)))
-    return not changing.isdisjoint(use.spot.operands)
+    if use.inner is not None:
+        return not changing.isdisjoint(use.spot.operands)
+    drawn = reached(facts.flow, use.spot.results)
+    picks = (op for value in drawn for op in facts.flow.readers.get(value, ()) if op.name in _PICKS and op.operands)
+    bases = {op.operands[0] for op in picks} - drawn
+    return not changing.isdisjoint((*use.spot.operands, *bases))
 
 
 def _is_given(keys: KeyFacts, call: Op, use: Use) -> bool:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from jaxaudit.analyses.buffers import given_twice, kept_in, readings
+from jaxaudit.analyses.buffers import given_twice, is_number, kept_in, readings, sources
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.queries import behind, nothing, walk
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, named, proved, unknown
+from jaxaudit.ir.trees import Tree
+from jaxaudit.libraries.packages import HANDING_BACK
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.trees import nodes
 
 _PROGRAM = """
@@ -28,12 +34,18 @@ def train(params, grads):
 
 _HELD = ("py.item", "py.attr")
 
+_WHOLE = {
+    **dict.fromkeys(("all", "warn"), slice(None)),
+    **dict.fromkeys(("all-except-first", "warn-except-first"), slice(1, None)),
+}
+"""Which arguments the words of `equinox.filter_jit` give away."""
+
 
 class DonatedValueRead(Rule):
     """A buffer that was donated to a compiled function is read again.
 
     ## What it does
-    Looks at calls of functions that are compiled with `donate_argnums`, and at what reads the donated arguments below,
+    Looks at calls of functions that are compiled with `donate_argnums` or kin, and at what reads what is donated below,
     under any name: a variable, an attribute or a record may hold the same buffer. One call must not be given a buffer
     twice where it is donated.
 
@@ -55,9 +67,26 @@ class DonatedValueRead(Rule):
     """
 
     summary = "A donated argument is read after the call that it was donated to."
-    needs = (TracingFacts,)
+    needs = (TracingFacts, Shapes)
 
     valid = (
+        Example(
+            """
+            from functools import partial
+            from flax import nnx
+
+            @partial(nnx.jit, donate_argnames=("optimizer",))
+            def train_step(model, optimizer, x):
+                grads = nnx.grad(lambda model: model(x).mean())(model)
+                optimizer.update(model, grads)
+
+            def main(model, optimizer, xs, save):
+                for x in xs:
+                    train_step(model, optimizer, x)
+                save(optimizer)
+            """,
+            "an object that gets its new state back",
+        ),
         Example(
             """
             def scaled(x):
@@ -144,8 +173,72 @@ class DonatedValueRead(Rule):
             """,
             "each part has its own buffer",
         ),
+        Example(
+            """
+            def start(ids, length):
+                return {"at": length, "length": length, "ids": ids}
+
+            def generate(ids, length, weights):
+                step = jax.jit(lambda s, w: {**s, "at": s["at"] + 1, "ids": s["ids"] * w}, donate_argnums=0)
+                state = start(ids + jnp.zeros((3, length)), length)
+                for _ in range(4):
+                    state = step(state, weights)
+                return state
+            """,
+            "a function makes the first one, and a number of Python's has no buffer",
+        ),
     )
     invalid = (
+        Example(
+            """
+            from functools import partial
+
+            @partial(jax.jit, donate_argnames=("cache",))
+            def decode(params, cache, token):
+                cache = cache.at[0].set(token)
+                return cache.sum(0) @ params, cache
+
+            def run(params, cache, token):
+                logits, new = decode(params, cache, token)
+                return logits, new - cache  #!
+            """,
+            "donated by name",
+        ),
+        Example(
+            """
+            class Simulator:
+                def __init__(self, grid):
+                    self.grid = grid
+                    self.advance = jax.jit(lambda grid, dt: grid * dt, donate_argnums=0)
+
+                def run(self, dt):
+                    grid = self.grid
+                    for _ in range(3):
+                        grid = self.advance(grid, dt)
+                    return jnp.abs(grid - self.grid)  #!
+
+            def main(key):
+                return Simulator(jax.random.normal(key, (3,))).run(0.5)
+            """,
+            "an object still has it",
+        ),
+        Example(
+            """
+            import equinox as eqx
+
+            @eqx.filter_jit(donate="all")
+            def update(model, x):
+                grads = eqx.filter_grad(lambda model: jnp.mean(jax.vmap(model)(x) ** 2))(model)
+                return eqx.apply_updates(model, grads)
+
+            def main(key, x):
+                model = first = eqx.nn.Linear(3, 1, key=key)
+                for _ in range(3):
+                    model = update(model, x)
+                return jnp.abs(first.weight - model.weight)  #!
+            """,
+            "a model that the words of Equinox give away; no result is of the type of the batch, which stays",
+        ),
         Example(
             "def train(step, w, x):\n    new = jax.pmap(step, donate_argnums=0)(w, x)\n    return new - w  #!\n",
             "given to several devices",
@@ -240,22 +333,27 @@ class DonatedValueRead(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
         # Inside of traced code a call is compiled along with what is around it: there its arguments are no buffers.
+        shapes = facts.get(Shapes)
         visits = list(facts.get(TracingFacts).of("jit", "pmap"))
         inside = {visit.op for visit in visits} - {visit.op for visit in visits if visit.stage is None}
         for op in program.named("jit", "pmap"):
             if op in inside:
                 yield from _kept(op)
             else:
-                yield from _judged(op, facts.flow)
-                yield from _given_twice(op, facts.flow)
+                yield from _judged(op, facts.flow, shapes)
+                yield from _given_twice(op, facts)
 
 
-def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
-    donated = _donated(op)
+def _judged(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    donated = _donated(op, shapes)
     if donated is None:
         yield unknown(op.span, "which arguments are donated is not known")
     for value in donated or ():
-        reading = min(readings(flow, op, value), key=lambda one: flow.places.order[one.reader], default=None)
+        if _is_handed_back(op, value, shapes):
+            yield unknown(op.span, f"whether {named(value, 'the donated argument')} gets new buffers is not known")
+            continue
+        read = (one for one in readings(flow, op, value) if not any(is_number(flow, name) for name in one.names))
+        reading = min(read, key=lambda one: flow.places.order[one.reader], default=None)
         if reading is not None:
             yield _finding(op, value, _seen_from(op, reading.reader, flow), kept_in(flow, reading.names))
         elif _is_repeated(op, value, flow.places):
@@ -266,14 +364,22 @@ def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
             yield proved(op.span, f"nothing reads {named(value, 'the donated argument')} below the call")
 
 
-def _given_twice(op: Op, flow: Flow) -> Iterator[Obligation]:
+def _is_handed_back(op: Op, value: Value, shapes: Shapes) -> bool:
+    """Whether a call may give an object what it made of its state, as calls of Flax NNX do."""
+    return shapes.of(value).dims is None and op.spelling.rpartition(".")[0] in HANDING_BACK
+
+
+def _given_twice(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Judge two arguments of a call that are one buffer, of which one is donated."""
-    donated = _donated(op) or ()
+    donated, flow = _donated(op, facts.get(Shapes)) or (), facts.flow
     for at, value in enumerate(op.operands):
         others = (one for one in op.operands[:at] if value in donated or one in donated)
         shared = next((one for other in others if (one := given_twice(flow, op, other, value)) is not None), None)
-        if shared is not None:
-            yield _twice(op, shared, _put_twice(flow, shared) or op)
+        if shared is not None and not is_number(flow, shared):
+            # What comes from outside may be a number, which has no buffer.
+            sure = any(map(python_values(facts).is_jax_array, sources(flow, shared)))
+            found = _twice(op, shared, _put_twice(flow, shared) or op)
+            yield found if sure else replace(found, severity=Severity.WARNING)
 
 
 def _put_twice(flow: Flow, value: Value) -> Op | None:
@@ -284,23 +390,48 @@ def _put_twice(flow: Flow, value: Value) -> Op | None:
 
 
 def _kept(op: Op) -> Iterator[Obligation]:
-    if op.option("donate_argnums", ()) != ():
+    if _places(op) != []:
         yield proved(op.span, "a call in traced code gives no buffer away")
 
 
-def _donated(op: Op) -> list[Value] | None:
+def _donated(op: Op, shapes: Shapes) -> list[Value] | None:
     """Return the values that are donated, of trees those in it; None where that is not known."""
-    given, border = op.option("donate_argnums", ()), op.border
-    numbers = given if isinstance(given, tuple) else (given,)
-    if not numbers:
+    places, border = _places(op), op.border
+    if places == []:
         return []
-    if border is None or border.open_ended or not all(isinstance(one, int) for one in numbers):
+    if border is None or border.open_ended or places is None:
         return None
-    places = [one for one in numbers if isinstance(one, int) and -len(border.trees) <= one < len(border.trees)]
     parts = [node for one in places for node in nodes(border.trees[one])]
+    if op.option("donate") is not None:
+        # Everything may be used, and what nothing takes the place of stays as it is.
+        heirs = [node for node in parts if _has_heir(node, op, shapes)]
+        return list(dict.fromkeys(value for node in heirs for value in node.values()))
     if any(node.kind == "outside" for node in parts):
         return None
     return [node.value for node in parts if node.value is not None]
+
+
+def _places(op: Op) -> list[int] | None:
+    """Return the positions of the arguments that a call may donate; None where they are not known."""
+    said = [op.option(name) for name in ("donate_argnums", "donate_argnames", "donate")]
+    given = [one for part in said if part is not None for one in (part if isinstance(part, tuple) else (part,))]
+    border = op.border
+    if border is None or not all(isinstance(one, int | str) for one in given):
+        return None if given else []
+    count = len(border.trees)
+    words = _WHOLE.get(str(said[2]), slice(0, 0))
+    numbers = [one % count for one in given if isinstance(one, int) and -count <= one < count]
+    return sorted({*numbers, *range(count)[words], *(at for at in range(count) if border.name(at) in given)})
+
+
+def _has_heir(node: Tree, op: Op, shapes: Shapes) -> bool:
+    """Whether a call gives something of the same type, which takes the buffer over."""
+    given = nodes(op.returned) if op.returned is not None else ()
+    if node.name and any(one.kind == node.kind and one.name == node.name for one in given):
+        return True
+    fact = ShapeFact() if node.value is None else shapes.of(node.value)
+    made = ((one.dims, one.dtype) for one in map(shapes.of, op.results))
+    return bool(fact.dims) and (fact.dims, fact.dtype) in made
 
 
 def _seen_from(call: Op, reader: Op, flow: Flow) -> Op:

@@ -9,20 +9,22 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import AS_LARGE_AS_GIVEN, SIZED_BY_VALUES, SPACED
-from jaxaudit.ir.ops import SIZED_BY
+from jaxaudit.ir.ops import SIZED_BY, WIDENED_BY
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
 
 _ENDS = ("start", "stop", "step")
+_SIZED = {**SIZED_BY, **WIDENED_BY}
 
 
 class DynamicShape(Rule):
     """A shape depends on values that JAX traces.
 
     ## What it does
-    Looks in traced code at selections by a boolean mask, at `nonzero`, `unique`, `argwhere` and `where` with one
-    argument without `size=`, and at sizes, bounds of slices and shapes that are traced numbers.
+    Looks in traced code at selections and updates by a boolean mask, at what counts its results (`nonzero`, `unique`,
+    `compress`, `union1d`, `bincount`, `segment_sum`, `where` with one argument) where no option fixes how many there
+    are, and at sizes, bounds of slices and shapes that are traced numbers.
 
     ## Why is this bad?
     A compiled program needs every shape while it is traced. A shape that only the values tell raises
@@ -53,7 +55,9 @@ class DynamicShape(Rule):
         keep = x > 0
         rows = jnp.nonzero(keep, size=3)[0]
         half = x[: x.shape[0] // 2]
-        return jnp.where(keep, x, 0.0), rows, half, x.reshape(-1, x.shape[-1]), jnp.zeros(len(x))
+        sums = jax.ops.segment_sum(x, rows, num_segments=len(x)), jnp.bincount(rows, length=3), jnp.delete(x, 0)
+        padded = jnp.pad(x, (0, x.shape[0])), jnp.split(x, 2), jax.lax.slice_in_dim(x, 0, 1)
+        return jnp.where(keep, x, 0.0), rows, half, x.reshape(-1, x.shape[-1]), jnp.zeros(len(x)), sums, padded
 
     def outside(x):
         y = jnp.abs(x)
@@ -76,6 +80,17 @@ class DynamicShape(Rule):
     def ramp(x):
         return jnp.arange(x.sum() + 1)  #!
 
+    ## a mask that is written to, and functions that count
+    @jax.jit
+    def parts(x, ids, n):
+        y = x.at[x > 0].set(0.0)  #!
+        sums = jax.ops.segment_sum(x, ids)  #!
+        common = jnp.intersect1d(ids, jnp.arange(3))  #!
+        kept = x.compress(ids > 0)  #!
+        halves = jnp.split(x, n)  #!
+        padded = jnp.pad(x, (0, n))  #!
+        return y, sums, common, kept, halves, padded, jax.random.split(jax.random.key(0), n)  #!
+
     ## an argument as a size
     @jax.jit
     def head(x, n):
@@ -84,18 +99,19 @@ class DynamicShape(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where a shape could depend on values."""
-        visits = facts.get(TracingFacts).of("py.item", "array.order", "array.select", *SIZED_BY)
+        visits = facts.get(TracingFacts).of("py.item", "array.scatter", "array.select", *_SIZED)
         yield from (one for visit in visits if visit.tracer is not None for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op, function = visit.op, visit.op.function
-    if op.name == "py.item":
+    if op.name in ("py.item", "array.scatter"):
         yield from _indexed(visit)
-    elif function in SIZED_BY_VALUES or (function == "where" and not {"x", "y"} & op.arguments.keys()):
-        yield from _counted(visit, function)
-    elif function not in AS_LARGE_AS_GIVEN and "total_repeat_length" not in op.arguments:
-        for role in ("num",) if function in SPACED else (*SIZED_BY.get(op.name, ()), *_ENDS):
+        return
+    if function in SIZED_BY_VALUES and (function != "where" or not {"x", "y"} & op.arguments.keys()):
+        yield from _counted(visit, function, *SIZED_BY_VALUES[function])
+    if function not in AS_LARGE_AS_GIVEN and "total_repeat_length" not in op.arguments:
+        for role in ("num",) if function in SPACED else (*_SIZED.get(op.name, ()), *_ENDS):
             yield from _sized(visit, op.arguments.get(role))
 
 
@@ -128,16 +144,17 @@ def _sliced(visit: Visit, part: Mapping[str, Argument]) -> Iterator[Obligation]:
             yield _violation(visit.op, fact, text, "use `jax.lax.dynamic_slice` with a fixed size, or a mask")
 
 
-def _counted(visit: Visit, function: str) -> Iterator[Obligation]:
+def _counted(visit: Visit, function: str, fixed: str, *telling: str) -> Iterator[Obligation]:
     op = visit.op
-    if op.arguments.get("size") is not None:
-        yield _fine(op, f"`size` fixes how many items `{function}` gives")
+    if op.arguments.get(fixed) is not None:
+        yield _fine(op, f"`{fixed}` fixes how many items `{function}` gives")
         return
     # A container of traced arrays is no better: it raises as well.
-    traced = next((fact for fact in visit.facts.values() if fact.kind is Kind.TRACED and not fact.made), None)
+    read = (visit.of(value) for role in telling for value in values_in(op.arguments.get(role)))
+    traced = next((fact for fact in read if fact.kind is Kind.TRACED and not fact.made), None)
     if traced is not None and "**" not in op.arguments:
         text = f"`{function}` gives as many items as the values say, which {transform(traced.by)} cannot know"
-        yield _violation(op, traced, text, "give `size=` (and `fill_value=`)")
+        yield _violation(op, traced, text, f"give `{fixed}=`" if fixed else "use a mask")
 
 
 def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:

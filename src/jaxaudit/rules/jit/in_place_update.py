@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import python_values
-from jaxaudit.analyses.tracing import TracingFacts, Visit
+from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import is_argument
@@ -20,7 +20,8 @@ class InPlaceUpdate(Rule):
     result nothing reads.
 
     ## Why is this bad?
-    JAX arrays cannot be changed. Assigning to an item raises `TypeError`, inside and outside of traced code. `x += v`
+    JAX arrays cannot be changed. Assigning to an item raises `TypeError`, inside and outside of traced code; so does
+    writing to what `np.asarray` makes of one, which is no copy but a view that is read-only. `x += v`
     raises nothing and binds a new array to `x`: a slice is no view, and what it was taken from stays as it is.
 
     ## Example
@@ -53,6 +54,19 @@ class InPlaceUpdate(Rule):
         inner += 1.0
         return buffer, rows, table
 
+    def clip(x):
+        host = np.array(jnp.abs(x))
+        host[host > 1] = 1.0
+        other = np.asarray(jnp.abs(x)) + 1.0
+        other[0] = 0.0
+        third = np.asarray(jnp.abs(x), dtype=np.float64)
+        third *= 2.0
+        fourth = np.asarray(jnp.abs(x)).copy()
+        fourth[0] = 1.0
+        fifth = np.asarray(jnp.abs(x))[[0, 1]]
+        fifth[0] = 1.0
+        return host, other, third, fourth, fifth
+
     def target(key, model, entropy):
         value = jax.random.normal(key, (3,))
         if entropy is not None:
@@ -82,6 +96,29 @@ class InPlaceUpdate(Rule):
     def run(key):
         return diffuse(jax.random.normal(key, (9,)), 0.1)
 
+    ## a NumPy view of what JAX computed
+    import numpy as np
+
+    @jax.jit
+    def smooth(x):
+        return x / 2, x
+
+    class Tracker:
+        def __init__(self):
+            self.rows = []
+
+        def add(self, x):
+            y, _ = smooth(x)
+            track = np.asarray(y)
+            track[track > 1] = 1.0  #!
+            head = track.reshape(-1, 2)[1:]
+            head[0] += 1.0  #!
+            track *= 2.0  #!
+            self.rows.append(track)
+
+    def main():
+        Tracker().add(jnp.ones(4))
+
     ## at a traced index
     @jax.jit
     def store(x, i):
@@ -108,8 +145,14 @@ def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
     """Judge `x += y`, which changes a view of a NumPy array, and binds a new array of JAX to the name `x`."""
     base = op.arguments.get("x")
     name = named(base, "the array")
-    if facts.flow.is_read(op.result):
-        yield proved(op.span, "what is computed here is read")
+    fact = facts.get(TracingFacts).value(base) if isinstance(base, Value) else None
+    if fact is not None and fact.frozen:
+        yield _read_only(op, name)
+    elif facts.flow.is_read(op.result):
+        if fact is not None and (fact.kind is Kind.UNKNOWN or fact.frozen is None):
+            yield unknown(op.span, f"whether {name} shows the memory of a JAX array, which cannot change, is not known")
+        else:
+            yield proved(op.span, "what is computed here is read")
     elif not lost:
         yield unknown(op.span, f"a function that was not followed may read {name}")
     elif python_values(facts).is_jax_array(base):
@@ -120,7 +163,7 @@ def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
             expected="the array that it was taken from, with the new values in their places",
             suggestion="write `whole = whole.at[...].add(...)`, and go on with that",
         )
-    elif isinstance(base, Value) and facts.get(TracingFacts).value(base).what != "numpy":
+    elif fact is not None and fact.what != "numpy":
         yield unknown(op.span, f"what {name} is is not known")
 
 
@@ -141,10 +184,23 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             expected="a new array that differs in that item",
             suggestion=_suggestion(name, augmented=op.augmented),
         )
-    elif fact.what == "numpy":
+    elif fact.frozen:
+        yield _read_only(op, name)
+    elif fact.what == "numpy" and fact.frozen is False:
         yield proved(op.span, f"{name} is a NumPy array")
-    elif visit.tracer is not None:
+    elif visit.tracer is not None or fact.frozen is None:
         yield unknown(op.span, f"what {name} is is not known")
+
+
+def _read_only(op: Op, name: str) -> Obligation:
+    return Obligation(
+        op.span,
+        message=f"{name} shows the memory of a JAX array, which cannot be written to",
+        current="`np.asarray` of a JAX array makes no copy: NumPy raises `ValueError`, the array is read-only",
+        raises=Raises.TRACING,
+        expected="a copy, which may be changed",
+        suggestion="take a copy with `np.array(x)`",
+    )
 
 
 def _by_traced(visit: Visit) -> bool:

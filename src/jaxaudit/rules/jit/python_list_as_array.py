@@ -6,14 +6,22 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved
 from jaxaudit.rules.trees import nodes
 
 _LISTS = ("list", "lists")
 _MAKES_ARRAYS = ("array.create", "array.join")
+_SINGLE = ("array.create", "array.convert")
+_HUGE = 10_000
+"""How many items take a good part of a second, so that once is worth a word."""
+_ROW = 16
+"""How many numbers a row has that is worth a word where there may be any number of rows."""
 _MANY = 256
 """How many items a list has that is worth a word though a function makes it anew for each call."""
 
@@ -23,7 +31,8 @@ class PythonListAsArray(Rule):
 
     ## What it does
     Looks at `jnp.array(values)` and `jnp.asarray(values)` in loops, where `values` is a list of numbers that the
-    program fills item by item, and at such lists that are arguments of compiled functions which make an array of them.
+    program fills item by item, at `jnp.stack` of numbers that were made arrays one by one, and at such lists that are
+    arguments of compiled functions which make an array of them.
 
     ## Why is this bad?
     `jnp.array` walks a list element by element, and for nested lists makes one small array of each, which is slower
@@ -41,7 +50,7 @@ class PythonListAsArray(Rule):
             score = model(np.array(window, np.float32))
 
     ## When it cannot tell
-    Short literals, lists of arrays and conversions outside of loops are fine.
+    Short literals, lists of arrays and conversions outside of loops are fine, unless a list has ten thousand items.
     """
 
     summary = "A long list of Python numbers is handed to JAX one number at a time."
@@ -57,6 +66,17 @@ class PythonListAsArray(Rule):
             values.append(i * 0.5)
             print(np.array(values).mean(), jnp.array([1.0, 2.0]), jnp.asarray(np.ones(3)))
         return jnp.array(values)
+
+    ## few numbers in every turn, and lists of arrays
+    def corner(box):
+        return jnp.array([box[0] * 0.5, box[1] * 0.5]), jnp.stack([jnp.float32(side) for side in (1.0, 2.0)])
+
+    def run(step, x):
+        for i in range(1000):
+            x = step(x, corner((i, i + 1)), jnp.array([[0.1 * j for j in range(3)] for _ in range(3)]))
+            losses = [jnp.sum(x) for _ in range(500)]
+            x = x + jnp.stack(losses).mean() + jnp.array(losses).sum()
+        return x
 
     ## one array, or numbers that stay numbers
     @jax.jit
@@ -77,6 +97,41 @@ class PythonListAsArray(Rule):
             values.append(i * 0.5)
             print(jnp.array(values).mean())  #!
 
+    ## rows of a simulator, and of a file
+    import json
+
+    def simulate(gain):
+        rows = []
+        for k in range(80):
+            rows.append([gain * k, gain, 1.0])
+        return rows
+
+    class Records:
+        def __init__(self, lines):
+            self.rows = [json.loads(line) for line in lines]
+
+        def batch(self, chosen):
+            return jnp.asarray([self.rows[i]["pixels"] for i in chosen])  #!
+
+    def search(gains, lines, step):
+        records = Records(lines)
+        for turn in range(30):
+            runs = [simulate(gain) for gain in gains.tolist()]
+            gains = step(gains, jnp.asarray(runs), records.batch(range(turn, turn + 9)))  #!
+
+    ## numbers that are made arrays one by one
+    def to_device(values):
+        return jnp.stack([jnp.float32(value) for value in values])  #!
+
+    def run(play, step, params):
+        for _ in range(30):
+            rewards = [float(play(i)) for i in range(500)]
+            params = step(params, to_device(rewards))
+
+    ## a large table, once
+    def table():
+        return jnp.array([[0.1 * i * j for i in range(200)] for j in range(200)])  #!
+
     ## an argument for each number
     @jax.jit
     def step(x, rays):
@@ -89,7 +144,8 @@ class PythonListAsArray(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every conversion of a list of numbers in a loop, and every list that crosses into compiled code."""
         found = facts.get(TracingFacts)
-        yield from (one for visit in found.of("array.create") for one in _judge(visit))
+        yield from (one for visit in found.of("array.create") for one in _judge(visit, facts))
+        yield from (one for visit in found.of(*_MAKES_ARRAYS) for one in _stacked(visit, facts))
         yield from (one for visit in found.of("jit", "pmap") for one in _crossing(visit, facts.flow))
 
 
@@ -131,26 +187,88 @@ def _origin(value: Value, call: Op, flow: Flow) -> Iterator[Step]:
             yield Step(met.first.span, "it comes from here")
 
 
-def _judge(visit: Visit) -> Iterator[Obligation]:
-    op, loop, values = visit.op, visit.loop, visit.op.argument("object", "a")
+def _judge(visit: Visit, facts: Facts) -> Iterator[Obligation]:
+    op, values = visit.op, visit.op.argument("object", "a")
     converts = op.qualified in ("jax.numpy.array", "jax.numpy.asarray")
     if not converts or visit.tracer is not None or not isinstance(values, Value):
         return
     fact = visit.of(values)
     if fact.what in ("array", "numpy"):
         yield proved(op.span, f"{named(values)} is an array already")
-    elif fact.kind is not Kind.STATIC or fact.what not in _LISTS:
+    elif fact.kind is Kind.STATIC and fact.what in (*_LISTS, "items"):
+        (known, is_open), loop = _length(values, facts), _turns(visit)
+        local = loop is None or fact.what == "items" or _is_local(visit, values, loop)
+        if known >= _HUGE or (loop is not None and (known >= _MANY or (is_open and (known >= _ROW or not local)))):
+            turn = "" if loop is None else " in every turn"
+            message = f"a list of Python numbers becomes a JAX array{turn}, element by element"
+            yield _one_by_one(op, loop, message, "`jnp.array` walks the list one element at a time")
+
+
+def _turns(visit: Visit) -> Op | None:
+    """Return the loop that runs an op again and again; one that only fills a list is no such loop."""
+    loops = [op for op in visit.stack if op.name in PYTHON_LOOPS and op.kind != "comprehension"]
+    return loops[-1] if loops else None
+
+
+def _stacked(visit: Visit, facts: Facts) -> Iterator[Obligation]:
+    """Judge a list that is made of numbers of Python, each of which was made a JAX array before."""
+    op, loop = visit.op, _turns(visit)
+    given = op.argument("arrays", "object", "a")
+    if visit.tracer is not None or loop is None or not isinstance(given, Value):
         return
-    elif loop is not None and loop.kind != "comprehension" and not _is_local(visit, values, loop):
-        yield Obligation(
-            op.span,
-            severity=Severity.PERFORMANCE,
-            message="a list of Python numbers becomes a JAX array in every turn, element by element",
-            current="`jnp.array` walks the list one element at a time",
-            expected="NumPy converts the list, JAX takes the NumPy array",
-            steps=(Step(loop.span, "the loop is here"),),
-            suggestion="use `np.array(values)` (with a dtype) and hand that to JAX",
-        )
+    for item, trips in _items(given, facts.flow):
+        made = facts.flow.maker(item)
+        if made is None or made.name not in _SINGLE or not made.qualified.startswith("jax."):
+            continue
+        numbers = {facts.get(TracingFacts).value(one).what for one in made.operands} == {"number"}
+        if numbers and (trips is None or trips >= _MANY):
+            message = "each number of a list becomes a JAX array of its own in every turn, and then all are joined"
+            yield _one_by_one(op, loop, message, "each number is transferred alone, and the arrays are joined again")
+
+
+def _one_by_one(op: Op, loop: Op | None, message: str, current: str) -> Obligation:
+    return Obligation(
+        op.span,
+        severity=Severity.PERFORMANCE,
+        message=message,
+        current=current,
+        expected="NumPy converts the list, JAX takes the NumPy array",
+        steps=() if loop is None else (Step(loop.span, "the loop is here"),),
+        suggestion="use `np.array(values)` (with a dtype) and hand that to JAX",
+    )
+
+
+def _items(values: Value, flow: Flow) -> Iterator[tuple[Value, int | None]]:
+    """Return what a list is filled with, turn by turn of a loop or item by item, and how often."""
+    made = origin(flow, values, {})
+    op = made.op
+    if op is None:
+        return
+    if op.name in PYTHON_LOOPS and made.value in op.results:
+        last = op.regions[-1].results[op.results.index(made.value)]
+        added = origin(flow, last, {}, in_turn=True).op
+        put = added.arguments.get("value") if added is not None and added.name == "py.append" else last
+        yield from ((one, op.trips) for one in values_in(put))
+    elif op.name == "py.container":
+        alone = len(op.operands) == 1 and op.kind == "sequence"
+        yield from _items(op.operands[0], flow) if alone else ((one, 1) for one in op.operands)
+
+
+def _length(values: Value, facts: Facts) -> tuple[int, bool]:
+    """Return how many numbers a list has at least, and whether it may have more; a row of data counts for several."""
+    known, is_open = 0, False
+    pending, seen = [(values, 1, False)], set[Value]()
+    while pending:
+        value, times, unbounded = pending.pop()
+        items = [] if value in seen else list(_items(value, facts.flow))
+        seen.add(value)
+        pending += [(one, times * (trips or 1), unbounded or trips is None) for one, trips in items]
+        if not items:
+            fact = facts.get(TracingFacts).value(value)
+            row = fact.kind is Kind.STATIC and fact.what != "number"
+            known += times * (_ROW if row and value is not values else 1)
+            is_open = is_open or unbounded or row
+    return known, is_open
 
 
 def _is_local(visit: Visit, values: Value, loop: Op) -> bool:
@@ -161,4 +279,4 @@ def _is_local(visit: Visit, values: Value, loop: Op) -> bool:
     makers = [op for op in inside if values in op.results]
     parts = {one for op in makers if op.name == "py.container" for one in op.operands}
     makers += [op for op in inside if not parts.isdisjoint(op.results)]
-    return bool(makers) and not any((op.trips or 0) >= _MANY for op in makers)
+    return bool(makers)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import depends, reached, walk
+from jaxaudit.analyses.growth import grown, is_longer
+from jaxaudit.analyses.queries import depends, reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.functions import LENGTHENING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import KEEPING, PYTHON_LOOPS
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import record
-from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
 from jaxaudit.spans import NOWHERE, Span
 
@@ -180,6 +176,18 @@ class RetraceEveryCall(Rule):
             x = x - jax.jit(make())(x)  #!
         return x
 
+    ## what `vmap` gives is another function in every turn
+    def run(x, scale):
+        for _ in range(100):
+            x = jax.jit(jax.vmap(scale))(x)  #!
+        return x
+
+    ## what a function out of sight makes may be new in every turn: a warning
+    def run(x, params, make_policy):
+        for _ in range(100):
+            x = jax.jit(make_policy(params))(x)  #?
+        return x
+
     ## in a function that the loop calls
     class Relaxer:
         def __init__(self, scale):
@@ -281,10 +289,34 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
     found = _changing(visit, loop, facts, f"so `{function}` is compiled again") if _repeats(loop) else None
     if found is not None:
         return _violation(op, loop, *found)
+    if (maker := _factory(op, loop, facts)) is not None:
+        return _perhaps_anew(op, maker, loop)
     blank = next(_unknown(visit, loop, facts), None) if _repeats(loop) else None
     if blank is not None:
         return unknown(op.span, f"whether {named(blank, 'an argument')} keeps its shape from turn to turn is not known")
     return proved(op.span, f"`{function}` is one function, and its arguments keep their shapes")
+
+
+def _factory(op: Op, loop: Op, facts: Facts) -> Op | None:
+    """Return the call out of sight by which each turn makes the function, of nothing that the turn has."""
+    flow, of_turn = facts.flow, facts.memo(_of_turn, loop)
+    called = (one.operands[0] for one in _inside(op) if not op.qualified and one.name in _STRANGE and one.operands)
+    makers = (flow.maker(value) for value in called)
+    for made in makers:
+        if made is not None and made.name in _STRANGE and made.callee and made in set(_inside(loop)):
+            return None if any(value in of_turn for value in made.operands) else made
+    return None
+
+
+def _perhaps_anew(op: Op, maker: Op, loop: Op) -> Obligation:
+    name = maker.callee.rpartition(".")[2]
+    found = _violation(
+        op,
+        loop,
+        f"`{name}` is asked for the function in every turn: if it makes a new one, `jit` compiles every time",
+        "make the function once, before the loop",
+    )
+    return replace(found, severity=Severity.WARNING)
 
 
 def _judge_made(visit: Visit, made: _Made, loop: Op, innermost: Op, facts: Facts) -> Obligation:
@@ -388,44 +420,3 @@ def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
         steps=(Step(loop.span, "the loop is here"), *wrapping(op)),
         suggestion=suggestion,
     )
-
-
-_AS_LONG = KEEPING | {"array.map", "array.create", "array.join", "array.numpy", "py.container"}
-"""Ops whose result is longer where an operand is."""
-
-
-def grown(loop: Loop, flow: Flow) -> set[Value]:
-    """Return the values that a loop carries and makes longer in every turn, before and after they got longer."""
-    found = set[Value]()
-    for (param, _, _), result in zip(loop.carried, loop.body.results, strict=False):
-        after = origin(flow, result, {}, in_turn=True)
-        if after.op is not None and any(_is(one, param, flow) for one in _lengthened(after.op)):
-            found.update((param, after.value))
-    return found
-
-
-def _lengthened(op: Op) -> Iterable[Value]:
-    """Return the lists or arrays that the result of an op is a longer version of."""
-    if op.name == "py.append":
-        return values_in(op.argument("list")) if op.method in LENGTHENING else ()
-    return op.operands if op.name == "array.join" and op.function != "stack" else ()
-
-
-def _is(value: Value, param: Value, flow: Flow) -> bool:
-    return origin(flow, value, {}, in_turn=True).value is param
-
-
-def is_longer(value: Value, found: set[Value], flow: Flow) -> bool:
-    """Whether a value is longer in every turn, because it is made of something that is."""
-
-    def made_of(one: Value) -> tuple[Value, ...]:
-        made = origin(flow, one, {}, in_turn=True)
-        if made.value is not one:
-            return (made.value,)
-        op = made.op
-        if op is None:
-            return ()
-        adds_axes = op.name == "py.item" and leaves_nothing_out(op.arguments.get("index", 0))
-        return op.operands if adds_axes or op.name in _AS_LONG else ()
-
-    return any(one in found for one in walk((value,), made_of))

@@ -137,6 +137,7 @@ class StaleCapturedState(Rule):
     def step(w):
         global traces
         traces += 1
+        print("trace", traces)
         return w * 2
     """
     invalid = """
@@ -227,6 +228,9 @@ class StaleCapturedState(Rule):
 def _judge(history: History, flow: Flow) -> Iterator[Obligation]:
     for call, read in ((one, read) for one in history.calls for read in one.reads):
         writes = history.writes.get(read.state, [])
+        if writes and _is_shown(read, flow):
+            yield proved(read.op.span, f"{_name(read)} is only printed, while tracing")
+            continue
         if writes and _is_only_held(call, read, flow):
             yield proved(read.op.span, f"no data of {_name(read)} are read, only what every version of it holds")
             continue
@@ -246,6 +250,12 @@ def _is_only_held(call: CompiledCall, read: Read, flow: Flow) -> bool:
     inside = {one for region in call.op.regions for one in region.walk()}
     given = any(value in region.results for one in (call.op, *inside) for region in one.regions)
     return not given and all(one.name == "py.read" for one in flow.readers.get(value, ()) if one in inside)
+
+
+def _is_shown(read: Read, flow: Flow) -> bool:
+    """Whether a read stands in what Python prints, which is told to run while tracing by another rule."""
+    beside = flow.places.region_of[read.op].ops
+    return any(one.name == "py.print" and one.span.covers(read.op.span) for one in beside)
 
 
 def _name(read: Read) -> str:

@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.uses import Use, Uses
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import COUNTING, EQUALITIES, SMALLER
+from jaxaudit.ir.functions import CLIPS, COUNTING, EQUALITIES, SMALLER
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.base import named as called
@@ -144,7 +144,7 @@ def _cut_off(program: Program) -> Iterator[tuple[Op, Argument, Argument]]:
             first, second = op.arguments.values()
             yield from ((op, first, second), (op, second, first))
     for op in program.named("array.select"):
-        if op.function in ("clip", "clamp"):
+        if op.function in CLIPS:
             yield op, op.argument("arr", "x"), op.argument("max", "a_max")
 
 

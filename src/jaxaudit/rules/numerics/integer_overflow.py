@@ -198,7 +198,9 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
     if exact is None or _is_python(op, ranges):
         return
     if wraps(exact, dtype):
-        if not _is_modular(op.results[0], flow):
+        if _is_complement(op, dtype, ranges):
+            yield unknown(op.span, "whether it is the complement of a flag, which is 0 or 1, is not known")
+        elif not _is_modular(op.results[0], flow):
             yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
     elif dtype in SMALL and exact.is_bounded:
         yield proved(op.span, f"the {_ARITHMETIC[op.function]} is {range_text(exact)}, which `{dtype}` holds")
@@ -263,6 +265,14 @@ def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
     unsigned_difference = dtype.startswith("u") and op.function == "subtract" and len(varying) == 2
     inside = all(_is_inside(ranges.of(one), *SMALL[dtype]) for one in varying)
     return Severity.ERROR if unsigned_difference or (inside and len(varying) == 2) else Severity.WARNING
+
+
+def _is_complement(op: Op, dtype: str, ranges: Ranges) -> bool:
+    """Whether this is `1 - x` of something that only its dtype bounds, as the flags of many environments are."""
+    first, second, *_ = (*_given(op), None, None)
+    if op.function != "subtract" or first != 1 or not isinstance(second, Value) or dtype not in SMALL:
+        return False
+    return not _is_inside(ranges.of(second), *SMALL[dtype])
 
 
 def _is_inside(one: Range, low: float, high: float) -> bool:

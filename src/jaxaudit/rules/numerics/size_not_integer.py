@@ -54,6 +54,10 @@ class SizeNotInteger(Rule):
         noise = jax.random.normal(key, (math.ceil(n / 2), int(n / 3)) + x.shape[1:])
         return wide, noise, x[:half], jnp.arange(n / 2), jnp.split(x, 6 / 2), jnp.zeros((half + 1, 3))
 
+    ## widths are pairs
+    def bordered(x, n):
+        return jnp.pad(x, ((0, n), (0, 0)))
+
     ## a namespace that is handed around
     def square(xp, x, n):
         return xp.reshape(x, x.shape[:-1] + (n, n)), xp.reshape(x, (-1, n))

@@ -19,6 +19,33 @@ _TAIL = (
 )
 
 
+_INHERITED = """
+class Pair:
+    def __init__(self, first, second):
+        self.first = first
+        self.second = second
+
+
+@jax.tree_util.register_pytree_node_class
+class Scaled(Pair):
+    def __init__(self, size):
+        super().__init__(jnp.ones(size), jnp.zeros(size))
+
+    def tree_flatten(self):
+        return ({children}), None{mark}
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        made = object.__new__(cls)
+        super(cls, made).__init__(*children)
+        return made
+
+
+def scale(pair, x):
+    return pair.first * x + pair.second
+"""
+
+
 class FlattenLosesField(Rule):
     """An object does not survive being taken apart and put together again.
 
@@ -52,6 +79,7 @@ class FlattenLosesField(Rule):
     summary = "A field is lost or changes place when the object is rebuilt."
 
     valid = (
+        Example(_INHERITED.format(children="self.first, self.second", mark=""), "the constructor of the base"),
         Example(
             _HEAD + "    def __init__(self, mean, std, clip=1.0):\n"
             "        self.mean, self.std, self.clip = mean, std, clip\n\n    def tree_flatten(self):\n"
@@ -66,6 +94,7 @@ class FlattenLosesField(Rule):
         ),
     )
     invalid = (
+        Example(_INHERITED.format(children="self.second, self.first", mark="  #!"), "the constructor of the base"),
         Example(
             _HEAD + "    def __init__(self, mean, std, clip=1.0):\n"
             "        self.mean, self.std, self.clip = mean, std, clip\n\n    def tree_flatten(self):\n"

@@ -18,7 +18,7 @@ from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.pytrees._shared.evaluations import Evaluation, in_training_mode
 from jaxaudit.rules.pytrees._shared.module_state import handed_on, lost_in, new_state, static_part, touches_leaves
-from jaxaudit.rules.successions import Lost, lost_successors
+from jaxaudit.rules.successions import Lost, lost_successors, run_of
 from jaxaudit.rules.trees import nodes
 
 _RUNS = playing("module.apply")
@@ -46,6 +46,36 @@ def main(x):
         step(model, optimizer, x)
     print({run})
 """
+
+
+_FITTED = """
+import haiku as hk
+import optax
+
+def network(x):
+    return hk.Linear(1)({layer})
+
+class Fit:
+    def __init__(self, key, x):
+        self.model = hk.without_apply_rng(hk.transform_with_state(network))
+        self.params, self.state = self.model.init(key, x)
+        self.gradient = jax.jit(jax.grad(self.loss, has_aux=True))
+
+    def loss(self, params, state, x):
+        y, new = self.model.apply(params, state, x)
+        return jnp.mean(y ** 2), new
+
+    def step(self, x):
+        grads, {new} = self.gradient(self.params, self.state, x){mark}
+        self.params = jax.tree.map(lambda p, g: p - 0.1 * g, self.params, grads)
+
+def main(key, batches):
+    fit = Fit(key, batches[0])
+    for x in batches:
+        fit.step(x)
+    return fit.params
+"""
+_NORMALISED = "hk.BatchNorm(True, True, 0.9)(x, True)"
 
 
 class ModuleStateMishandled(Rule):
@@ -76,6 +106,8 @@ class ModuleStateMishandled(Rule):
     needs = (Uses, Versions)
 
     valid = (
+        Example(_FITTED.format(layer=_NORMALISED, new="self.state", mark=""), "an attribute that is renewed"),
+        Example(_FITTED.format(layer="x", new="new", mark=""), "no layer has any state"),
         Example(
             "import equinox as eqx\nimport jax\n\ndef f(key, x):\n    model = eqx.nn.MLP(2, 2, 8, 1, key=key)\n"
             "    return eqx.filter_jit(lambda m, x: m(x))(model, x)\n",
@@ -183,6 +215,7 @@ def main(key, x):
             "a train state that goes on without the new averages",
         ),
         Example(_EVALUATED.format(run="model(x).argmax(-1))  #!\n    print("), "evaluated in the mode of training"),
+        Example(_FITTED.format(layer=_NORMALISED, new="new", mark="  #!"), "an attribute that stays what it was"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -212,6 +245,8 @@ def _judge(op: Op, flow: Flow, lost: Lost | None) -> Iterator[Obligation]:
         state = _updated_state(op, flow)
         if state is not None:
             yield _dropped(op, state, sure=_is_trained(op, flow) or (lost is not None and lost.handed_on))
+        elif lost is not None and (run := run_of(lost, flow)) is not None and _goes_on(run, lost, flow):
+            yield _dropped(op, run, sure=True)
 
 
 def _in_training(one: Evaluation) -> Obligation:
@@ -339,6 +374,12 @@ def _updated_state(note: Op, flow: Flow) -> Op | None:
         return None
     made = flow.maker(part.whole)
     return made if made is not None and made.qualified in _RUNS and made.arguments.get("mutable") else None
+
+
+def _goes_on(run: Op, lost: Lost, flow: Flow) -> bool:
+    """Whether training goes on with old state where the new one, of layers that keep averages, comes out of a call."""
+    told = lost.made.name == "grad" and handed_on(flow, run, lost.made) is not None
+    return not told and bool(lost.made.regions) and _is_trained(run, flow) and new_state(run, flow) is not None
 
 
 def _is_trained(op: Op, flow: Flow) -> bool:

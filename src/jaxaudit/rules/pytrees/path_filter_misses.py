@@ -9,7 +9,27 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.pytrees._shared.levels import misplaced, names_of
+
+_LEVELS = """
+import flax.linen as nn
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3, name="head")(nn.LayerNorm()(x))
+
+def chosen(params):
+    def pick(path, leaf):
+        name = {name}
+        return name in {among}{mark}
+
+    return jax.tree_util.tree_map_with_path(pick, params)
+
+def main(key, x):
+    return chosen(Net().init(key, x)["params"])
+"""
 
 
 class PathFilterMisses(Rule):
@@ -17,7 +37,8 @@ class PathFilterMisses(Rule):
 
     ## What it does
     Follows paths from `jax.tree.map_with_path`, `flatten_with_path` and `leaves_with_path`, also into other functions,
-    and finds comparisons of an item with a text, and searches for a text in a path or for an item among texts.
+    and finds comparisons of an item with a text, and searches for a text in a path or for an item among texts. Where
+    modules of flax make the parameters, it also finds names that no path has in the place where they are looked for.
 
     ## Why is this bad?
     The items of a path are `DictKey`, `GetAttrKey` or `SequenceKey` objects. None of them equals a text, so the
@@ -37,6 +58,8 @@ class PathFilterMisses(Rule):
 
     valid = (
         Example("def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1].key == 'bias', p)\n", "its key"),
+        Example(_LEVELS.format(name="path[-1].key", among="('bias', 'scale')", mark=""), "a parameter in the end"),
+        Example(_LEVELS.format(name="path[0].key", among="('head',)", mark=""), "a layer in front"),
     )
     invalid = (
         Example("def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1] == 'bias', p)  #!\n", "an item"),
@@ -53,11 +76,17 @@ class PathFilterMisses(Rule):
             "def f(p):\n    return [x for path, x in jax.tree.leaves_with_path(p) if path[-1] != 'bias']  #!\n",
             "paths of a list",
         ),
+        Example(
+            "def f(p):\n    return jax.tree.map_with_path(lambda path, x: str(path[-1]) == 'bias', p)  #!\n",
+            "a key as text, which has brackets",
+        ),
+        Example(_LEVELS.format(name="path[0].key", among="('bias', 'scale')", mark="  #!"), "a parameter in front"),
+        Example(_LEVELS.format(name="path[-1].key", among="('head',)", mark="  #!"), "a layer in the end"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function that sees paths, and every test that a part of a path never passes."""
-        flow, wrong = facts.flow, set[Op]()
+        flow, wrong, asked = facts.flow, set[Op](), set[Op]()
         for test in program.named("array.map", "py.operator"):
             for part, wanted in _asked_of(test, flow):
                 sources = (_source(flow, part, wanted, context) for context in contexts(flow, test))
@@ -65,8 +94,14 @@ class PathFilterMisses(Rule):
                 if made is not None:
                     wrong.add(made)
                     yield _misses(made, test)
+            for made, texts, place in _placed(flow, test):
+                asked |= {made}
+                if reason := misplaced(names_of(facts), texts, place):
+                    yield _elsewhere(made, test, texts, reason)
         for op in program.named("tree.map"):
-            if op.paths and op not in wrong:
+            if op.paths and op in asked:
+                yield unknown(op.span, "whether a path has these keys in these places is not known")
+            elif op.paths and op not in wrong:
                 yield proved(op.span, "no key of the path is compared with a text")
 
 
@@ -74,8 +109,9 @@ def _asked_of(test: Op, flow: Flow) -> Iterator[tuple[Value, Part]]:
     """Return what would have to be a text, or to hold texts, for a test to be passed."""
     x, y = test.arguments.get("x"), test.arguments.get("y")
     if test.name == "array.map" and test.function in ("equal", "not_equal"):
-        pairs = ((one, other) for one, other in ((x, y), (y, x)) if _is_text(other, flow))
+        pairs = [(one, _text(other, flow)) for one, other in ((x, y), (y, x)) if _is_text(other, flow)]
         yield from ((one, Part.KEY) for one, _ in pairs if isinstance(one, Value))
+        yield from (found for one, text in pairs if (found := _written(one, text, flow)) is not None)
     elif test.operator in ("in", "not in"):
         if isinstance(y, Value) and _is_text(x, flow):
             yield y, Part.PATH
@@ -86,8 +122,60 @@ def _asked_of(test: Op, flow: Flow) -> Iterator[tuple[Value, Part]]:
 
 
 def _is_text(given: object, flow: Flow) -> bool:
+    return _text(given, flow) is not None
+
+
+def _text(given: object, flow: Flow) -> str | None:
     made = flow.maker(given) if isinstance(given, Value) else None
-    return isinstance(given, str) or (made is not None and made.name == "py.const" and isinstance(made.constant, str))
+    found = made.constant if made is not None and made.name == "py.const" else given
+    return found if isinstance(found, str) else None
+
+
+def _written(given: object, text: str | None, flow: Flow) -> tuple[Value, Part] | None:
+    """Return the key or path that a text was made of, where it has brackets or dots that another text has not."""
+    made = flow.maker(given) if isinstance(given, Value) else None
+    if made is None or not text or text[0] in "[.":
+        return None
+    key, path = made.arguments.get("object"), made.arguments.get("keys")
+    if made.name == "py.format" and made.qualified == "builtins.str" and isinstance(key, Value):
+        return key, Part.KEY
+    plain = made.qualified == "jax.tree_util.keystr" and not made.has("simple", "separator")
+    return (path, Part.PATH) if plain and isinstance(path, Value) else None
+
+
+def _placed(flow: Flow, test: Op) -> Iterator[tuple[Op, frozenset[str], int]]:
+    """Return the texts that the name in one place of a path is compared with, and where the path comes from."""
+    x, y = test.arguments.get("x"), test.arguments.get("y")
+    if test.function in ("equal", "not_equal"):
+        pairs = [(one, (_text(other, flow),)) for one, other in ((x, y), (y, x))]
+    else:
+        pairs = [(x, y)] if test.operator in ("in", "not in") and isinstance(y, tuple) else []
+    for value, texts in pairs:
+        names = frozenset(one for one in texts if isinstance(one, str))
+        if not isinstance(value, Value) or not names or len(names) < len(texts):
+            continue
+        for context in contexts(flow, test):
+            name = origin(flow, value, context)
+            item = name
+            if name.op is not None and name.op.name == "py.attr" and name.op.label in ("key", "name"):
+                item = origin(flow, name.op.operands[0], name.context)
+            place = item.op.arguments.get("index") if item.op is not None and item.op.name == "py.item" else None
+            if item.op is None or not isinstance(place, int) or not item.op.operands:
+                continue
+            made = _keyed(flow, item) if item is name else _source(flow, item.op.operands[0], Part.PATH, item.context)
+            if made is not None:
+                yield made, names, place
+                break
+
+
+def _keyed(flow: Flow, item: Origin) -> Op | None:
+    """Return the call that made a dict whose keys are paths as tuples of names."""
+    assert item.op is not None
+    key = origin(flow, item.op.operands[0], item.context)
+    flat = key.op.arguments.get("iterable") if key.op is not None and key.op.name == "py.element" else None
+    made = origin(flow, flat, key.context).op if isinstance(flat, Value) else None
+    keyed = made is not None and made.qualified == "flax.traverse_util.flatten_dict" and not made.has("sep")
+    return made if keyed else None
 
 
 def _are_constants(given: object, flow: Flow) -> bool:
@@ -141,6 +229,18 @@ def _fits(op: Op, found: Origin, wanted: Part) -> bool:
     if wanted in _FIRST:
         return op.name != "py.element" and at == 0 and op.star is None
     return op.name == "py.element" or isinstance(at, int | Value)
+
+
+def _elsewhere(op: Op, test: Op, texts: frozenset[str], reason: str) -> Obligation:
+    shown = " or ".join(f"`{one}`" for one in sorted(texts))
+    return Obligation(
+        test.span,
+        message=f"no path has {shown} in this place: the filter never matches",
+        current=f"{reason}; this is the same for every leaf",
+        expected="the key in the place where these names stand is compared",
+        steps=(Step(op.span, "the path comes from here"),),
+        suggestion="compare the name of a parameter with `path[-1].key`, that of a layer with `path[0].key`",
+    )
 
 
 def _misses(op: Op, test: Op) -> Obligation:

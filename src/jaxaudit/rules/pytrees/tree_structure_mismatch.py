@@ -13,7 +13,9 @@ from jaxaudit.analyses.lineage.skeletons import one_structure, part_of, skeleton
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, proved, unknown
+from jaxaudit.libraries.lookup import plays
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, named, proved, unknown
+from jaxaudit.rules.pytrees._shared.layouts import meetings
 from jaxaudit.rules.pytrees._shared.leaf_lists import (
     Order,
     absence,
@@ -23,10 +25,18 @@ from jaxaudit.rules.pytrees._shared.leaf_lists import (
     one_tree,
     order_of,
     reordered,
+    taken_apart,
     why_alike,
 )
-from jaxaudit.rules.pytrees._shared.optimizers import APPLIES, BLENDS, optimised_trees, other_module, started_with
-from jaxaudit.rules.trees import describe, difference
+from jaxaudit.rules.pytrees._shared.optimizers import (
+    APPLIES,
+    BLENDS,
+    differentiated,
+    optimised_trees,
+    other_module,
+    started_with,
+)
+from jaxaudit.rules.trees import Misfit, array_for_container, describe, difference, nodes
 
 
 class TreeStructureMismatch(Rule):
@@ -59,6 +69,11 @@ class TreeStructureMismatch(Rule):
     valid = (
         Example("def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'a': 1})\n", "alike"),
         Example(
+            "BOUNDS = {'rates': {'up': (0.0, 1.0)}}\n\ndef f():\n    raw = {'rates': {'up': jnp.zeros(())}}\n"
+            "    return jax.tree.map(lambda z, limits: jnp.clip(z, limits[0], limits[1]), raw, BOUNDS)\n",
+            "a tuple for each leaf of the first",
+        ),
+        Example(
             "def stack(trees):\n    d = jax.tree.structure(trees[0])\n"
             "    leaves = [jax.tree.leaves(t) for t in trees]\n"
             "    return jax.tree.unflatten(d, [jnp.stack(g) for g in zip(*leaves)])\n",
@@ -70,9 +85,28 @@ class TreeStructureMismatch(Rule):
             "    return form.unflatten([rate * leaf for rate, leaf in zip(jax.tree.leaves(RATES), leaves)])\n",
             "the leaves of both",
         ),
+        Example(
+            "from jax.flatten_util import ravel_pytree\n\ndef f(x, y):\n"
+            "    mean, unravel = ravel_pytree({'rate': x, 'base': y})\n"
+            "    widths = jnp.concatenate([x * 2, y * 3])\n    scales, _ = ravel_pytree({'base': y, 'rate': x})\n"
+            "    return unravel(mean * scales), widths\n",
+            "vectors in one order",
+        ),
     )
     invalid = (
+        Example(
+            "import optax\n\ndef fit(params, x):\n    tx = optax.adam(1e-3)\n    state = tx.init([params])\n"
+            "    for _ in range(9):\n        grads = jax.grad(lambda p: jnp.sum((p - x) ** 2))(params)\n"
+            "        updates, state = tx.update(grads, state, params)  #!\n"
+            "        params = optax.apply_updates(params, updates)\n    return params\n",
+            "a state for a list that holds the parameters",
+        ),
         Example("def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n", "other keys"),
+        Example(
+            "BOUNDS = {'rates': {'up': (0.0, 1.0)}}\n\ndef f():\n    raw = {'rates': {'up': jnp.zeros(())}}\n"
+            "    return jax.tree.map(lambda limits, z: jnp.clip(z, limits[0], limits[1]), BOUNDS, raw)  #!\n",
+            "a tuple where the other has an array",
+        ),
         Example(
             "def stack(trees):\n    return jax.tree.map(lambda *leaves: jnp.stack(leaves), trees)  #!\n", "no star"
         ),
@@ -106,6 +140,27 @@ class TreeStructureMismatch(Rule):
             "    return form.unflatten([rate * leaf for rate, leaf in zip(rates, leaves)])  #!\n",
             "the order of a dict and the order of leaves",
         ),
+        Example(
+            "from jax.flatten_util import ravel_pytree\n\ndef f(x, y):\n"
+            "    mean, unravel = ravel_pytree({'rate': x, 'base': y})\n"
+            "    widths = jnp.concatenate(list({'rate': x * 2, 'base': y * 3}.values()))\n"
+            "    return unravel(mean + 0.1 * widths)  #!\n",
+            "vectors in different orders",
+        ),
+        Example(
+            "from jax.flatten_util import ravel_pytree\n\ndef f(x, y, z):\n"
+            "    parts = {'rate': x, 'base': y}\n    _, unravel = ravel_pytree(parts)\n"
+            "    def cost(vec):\n        return unravel(vec)['rate'].sum()  #!\n"
+            "    return jax.grad(cost)(jnp.concatenate([part.ravel() for part in parts.values()]))\n",
+            "a vector that is taken apart in another order",
+        ),
+        Example(
+            "def noise(key, params):\n    leaves = jax.tree.leaves(params)\n"
+            "    return [jax.random.normal(k, p.shape) for k, p in zip(jax.random.split(key, len(leaves)), leaves)]\n\n"
+            "def f(key):\n    params = {'w': jnp.ones((3, 2)), 'b': jnp.ones(2)}\n"
+            "    return jax.tree.map(lambda p, e: p + 0.1 * e, params, noise(key, params))  #!\n",
+            "a list of leaves and the tree",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -119,6 +174,8 @@ class TreeStructureMismatch(Rule):
             yield from _in_order(op, flow) or _rebuilt(op, flow)
         for op in program.named("tree.paired"):
             yield from _in_order(op, flow)
+        for op, one, other in meetings(facts):
+            yield _ordered(op, one, other)
         for op in program.calling(*BLENDS):
             if len(trees := _trees(op)) > 1:
                 yield from _paired(op, trees[0], trees[1], flow)
@@ -157,12 +214,13 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
         return proved(op.span, reason)
     if op.is_leaf:
         return _open(op, "`is_leaf` changes what counts as a leaf")
-    if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
-        if _is_asked(flow, op, other.value):
+    if array := _array_for_container(flow, first, other, context):
+        if any(_is_asked(flow, op, value) for value in array.sides[1].values()):
             return _open(op, "a condition around it asks what the other tree is")
-        return _differ(op, f"the first tree is {describe(first)} and another is one array")
+        place = f" at `{array.path}`" if array.path else ""
+        return _differ(op, f"the first tree is {describe(array.sides[0])}{place} and another is one array")
     for one, against in ((first, other), (other, first)):
-        if against.kind == "dict" and one.value is not None and _is_list(flow, one.value, context):
+        if _is_no_list(flow, against, context) and one.value is not None and _is_list(flow, one.value, context):
             return _differ(op, f"one tree is a list and another is {describe(against)}")
     if first.value is None or other.value is None:
         return _open(op, "the structures of the trees are not known")
@@ -177,10 +235,31 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
     return _open(op, "the structures of the trees are not known")
 
 
+def _array_for_container(flow: Flow, first: Tree, other: Tree, context: Context) -> Misfit | None:
+    """Return where the first tree has a container and the other one array: a leaf of the first may be a whole tree."""
+
+    def is_leaf(tree: Tree) -> bool:
+        return tree.value is not None and is_array(flow, tree.value, context)
+
+    found = array_for_container(first, other, is_leaf)
+    return found if found is not None and found.sides[0].kind in CONTAINERS else None
+
+
 def _is_list(flow: Flow, value: Value, context: Context) -> bool:
-    """Whether a value is a list that the code made, at least in the first turn of a loop."""
-    made = origin(flow, value, context).op
-    return made is not None and made.name == "py.container" and made.kind in ("sequence", "list")
+    """Whether a value is a list that the code made or a tree was taken apart into, at least in the first turn."""
+    found = origin(flow, value, context)
+    made = found.op
+    if made is None or taken_apart(flow, found.value) is not None:
+        return made is not None
+    written = made.name == "py.container" and made.kind in ("sequence", "list")
+    return written or (made.name == "py.loop" and made.kind == "comprehension" and len(made.results) == 1)
+
+
+def _is_no_list(flow: Flow, tree: Tree, context: Context) -> bool:
+    """Whether a tree surely is something else than a list: a dict, an object, the parameters of a module."""
+    made = None if tree.value is None else skeleton(flow, tree.value, context)
+    of_module = made is not None and made.op is not None and plays(made.op.qualified, "module.init")
+    return of_module or tree.kind == "dict" or (tree.kind == "object" and tree.registered == "yes")
 
 
 def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
@@ -212,6 +291,11 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
             steps = (Step(start[0].span, "the state of the optimizer is made for this tree"),)
             yield _differ(op, f"the state was made for another tree than that of the gradients: {found}", steps)
             return
+        if start is not None and (part := _held(flow, op, start[1], context)) is not None:
+            steps = (Step(start[0].span, "the state of the optimizer is made for this tree"),)
+            what = f"{describe(start[1])} that holds {named(part, 'the parameters')}"
+            yield _differ(op, f"the state was made for {what}, and is used for those alone", steps)
+            return
         pair = optimised_trees(flow, op, context)
         if pair is None:
             continue
@@ -224,21 +308,34 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
             yield proved(op.span, "both trees belong to the same parameters")
 
 
+def _held(flow: Flow, op: Op, tree: Tree, context: Context) -> Value | None:
+    """Return the parameters of an optimizer's step, where its state was made for something that holds them."""
+    known = (differentiated(flow, op.value("updates"), context), op.value("params"))
+    inside = [one.value for one in nodes(tree) if one.value is not None] if tree.kind in CONTAINERS else []
+    for params in known if inside else ():
+        whole = None if params is None else skeleton(flow, params, context)
+        if whole is not None and any(one_structure(flow, whole, skeleton(flow, one, context)) for one in inside):
+            return params
+    return None
+
+
 def _in_order(op: Op, flow: Flow) -> list[Obligation]:
     """Compare the orders in which sequences stand that are put together item by item."""
     found = []
     for context in contexts(flow, op):
         known = [one for given in op.orders or () if (one := order_of(flow, given, context)) is not None]
         for one, other in combinations(known, 2):
-            if set(one.keys) != set(other.keys):
-                continue
-            if one.keys == other.keys:
-                found.append(proved(op.span, "what is put together stands in one order"))
-            else:
-                steps = [Step(each.span, f"this has {each.words}") for each in (one, other) if each.span.line]
-                apart = next(pair for pair in zip(one.keys, other.keys, strict=True) if pair[0] != pair[1])
-                found.append(_disordered(op, apart, one, other, steps))
+            if set(one.keys) == set(other.keys):
+                found.append(_ordered(op, one, other))
     return found
+
+
+def _ordered(op: Op, one: Order, other: Order) -> Obligation:
+    if one.keys == other.keys:
+        return proved(op.span, "what is put together stands in one order")
+    steps = [Step(each.span, f"this has {each.words}") for each in (one, other) if each.span.line]
+    apart = next(pair for pair in zip(one.keys, other.keys, strict=True) if pair[0] != pair[1])
+    return _disordered(op, apart, one, other, steps)
 
 
 def _disordered(op: Op, apart: tuple[str, str], one: Order, other: Order, steps: list[Step]) -> Obligation:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from jaxaudit.analyses.conditions import conditions
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.tracing.facts import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved
+from jaxaudit.rules.jit._shared.phrases import way_from
 from jaxaudit.rules.random._shared.phrases import short
 
 _ONCE = {
@@ -30,7 +32,7 @@ class PythonRandomInTracedCode(Rule):
     """Python's or NumPy's random numbers are drawn in code that JAX traces.
 
     ## What it does
-    Looks for `random.random()`, `np.random.normal()` and their kin (and, as a warning, clocks) inside functions that
+    Looks for `random.random()`, `np.random.normal()` and their kin and for clocks inside functions that
     `jit`, `vmap`, `pmap`, `scan`, `fori_loop` or `while_loop` run, at any depth of calls.
 
     ## Why is this bad?
@@ -49,7 +51,8 @@ class PythonRandomInTracedCode(Rule):
 
     ## When it cannot tell
     Functions given to `jax.pure_callback` and its kin run at run time and are fine; functions that nobody visibly
-    calls are not judged. A draw that stands in for an argument which may be None is a warning: callers in traced code
+    calls are not judged. A clock that nothing is computed from may tell how long tracing takes: a warning. A draw
+    that stands in for an argument which may be None is a warning: callers in traced code
     may well give one.
     """
 
@@ -94,7 +97,25 @@ class PythonRandomInTracedCode(Rule):
 
     @jax.jit
     def stamp(x):
-        return x + time.time()  #?
+        return x + time.time()  #!
+
+    ## the time decides, and the time tracing takes
+    import time
+
+    def seed():
+        return int(time.time_ns()) % 1000  #!
+
+    @jax.jit
+    def sample(x):
+        start = time.perf_counter()  #?
+        key = jax.random.key(seed())
+        print("traced in", time.perf_counter() - start)  #?
+        return x + jax.random.normal(key, x.shape)
+
+    def main(x):
+        for _ in range(9):
+            x = sample(x)
+        return x
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -108,7 +129,7 @@ class PythonRandomInTracedCode(Rule):
                 yield proved(op.span, reason)
             else:
                 tracers = [(visit, _tracer(visit)) for visit in visits.get(op, ())]
-                yield from (_judge(op, by, missing=_is_spare(visit, facts)) for visit, by in tracers if by is not None)
+                yield from (_judge(visit, by, facts) for visit, by in tracers if by is not None)
                 if op.name == "py.random" and all(by is None for _, by in tracers):
                     name = op.qualified or callee_of(op)
                     yield proved(op.span, f"`{name}` runs in plain Python, outside traced code")
@@ -136,16 +157,27 @@ def _is_spare(visit: Visit, facts: Facts) -> bool:
     return any(one.relation == "is" and one.against is None for one in known)
 
 
-def _judge(op: Op, traced: Op, *, missing: bool) -> Obligation:
-    """Judge one draw; one that stands in for a `missing` argument may never run in traced code."""
+def _judge(visit: Visit, traced: Op, facts: Facts) -> Obligation:
+    """Judge one draw; one that stands in for a missing argument may never run in traced code.
+
+    A clock may measure how long tracing takes, unless the compiled code computes with what it says.
+    """
+    op = visit.op
     function = op.qualified or callee_of(op)
     clock = op.name == "py.clock"
+    meant = _is_spare(visit, facts) or (clock and not _is_computed_with(op, traced, facts))
     return Obligation(
         op.span,
-        severity=Severity.WARNING if clock or missing else Severity.ERROR,
+        severity=Severity.WARNING if meant else Severity.ERROR,
         message=short(f"`{function}` runs {_ONCE[traced.name]}, then it is a constant"),
         current=f"`{function}` runs {_ONCE[traced.name]}; what it gave then is used ever after",
         expected="what changes from run to run is an argument of the traced function",
-        steps=(Step(traced.span, "traced from here"),),
+        steps=way_from(traced, visit),
         suggestion="give the value as an argument" if clock else "take a key as an argument and use `jax.random`",
     )
+
+
+def _is_computed_with(op: Op, traced: Op, facts: Facts) -> bool:
+    """Whether what the traced code gives depends on what an op gives."""
+    results = (value for region in traced.regions for value in region.results)
+    return any(depends(facts.flow, value, op.results) for value in results)

@@ -9,11 +9,12 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
-from jaxaudit.analyses.queries import walk
-from jaxaudit.analyses.replication import is_copied
+from jaxaudit.analyses.queries import reached, walk
+from jaxaudit.analyses.replication import is_copied, is_repeated
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Mapped
-from jaxaudit.ir.ops import CALCULATING
+from jaxaudit.ir.ops import CALCULATING, DEVICE_MAPS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, short, steps, way_to
 
@@ -46,12 +47,12 @@ class SameKeyAcrossVmap(Rule):
 
     ## When it cannot tell
     When it is not known which arguments are mapped, or where a key inside comes from. Results that are ranked against
-    each other (common random numbers), keys that are equal on every shard of `shard_map`, and those that a caller gives
-    and `in_axes` says None for are warnings.
+    each other (common random numbers), numbers that every shard of a `shard_map` is to share, and keys that a caller
+    gives and `in_axes` says None for are warnings.
     """
 
     summary = "A mapped function uses the same random key for every element."
-    needs = (KeyFacts,)
+    needs = (KeyFacts, Shapes)
 
     valid = """
     ## one key for each element
@@ -118,15 +119,17 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> It
     if same and ((op.options or {}).get("axis_size") == 1 or _is_array(op, facts)):
         yield proved(op.span, f"{kind} has one {element} only")
         return
-    if same and op.name in ("pmap", "shard_map") and all(callee_of(use.origin.spot) == "init" for use in same):
+    if same and op.name in DEVICE_MAPS and all(callee_of(use.origin.spot) == "init" for use in same):
         yield proved(op.span, f"every {element} is to start from the same parameters")
         return
-    if same and op.name in ("pmap", "shard_map") and _makes_copies(op, facts):
-        yield proved(op.span, f"every {element} is to make the same")
+    if same and op.name in DEVICE_MAPS and _makes_copies(op, facts):
+        yield unknown(op.span, f"whether every {element} is to make the same is not known")
         return
     if same:
         seeded = any(one.turn is Turn.SEEDED and one.use is same[0] for one in turned)
-        yield _finding(op, same[0], keys, seeded=seeded)
+        yield _finding(
+            op, same[0], keys, _doubt(op, same, facts) or ("it is seeded inside the mapped function" if seeded else "")
+        )
         return
     doubtful = [one.use for one in turned if one.turn in (Turn.UNKNOWN, Turn.CHOSEN)]
     if doubtful:
@@ -135,6 +138,15 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, facts: Facts) -> It
     elif turned:
         name = key_name(keys, turned[0].use)
         yield proved(op.span, f"{name} is another key for each {element} of {kind}")
+
+
+def _doubt(op: Op, same: Sequence[Use], facts: Facts) -> str:
+    """Return why the same numbers may be meant for every shard: they are the same thing on all devices."""
+    if op.name != "shard_map":
+        return ""
+    drawn = reached(facts.flow, [value for use in same for value in use.origin.spot.results])
+    shapes = facts.get(Shapes) if facts.program.front_end == "source" else None
+    return "" if is_repeated(op, shapes, drawn) else "a replicated key is often meant under `shard_map`"
 
 
 def _makes_copies(op: Op, facts: Facts) -> bool:
@@ -155,12 +167,9 @@ def _is_array(op: Op, facts: Facts) -> bool:
     return any(places.within(places.region_of[op], places.region_of[one]) for one in readers)
 
 
-def _finding(op: Op, use: Use, keys: KeyFacts, *, seeded: bool) -> Obligation:
+def _finding(op: Op, use: Use, keys: KeyFacts, doubt: str) -> Obligation:
     kind, element = _WORDS[op.name]
     name = key_name(keys, use)
-    doubt = "a replicated key is often meant under `shard_map`" if op.name == "shard_map" else ""
-    if seeded:
-        doubt = doubt or "it is seeded inside the mapped function"
     current = f"{doer(use)} uses {name} for every {element}, so all of them see the same random bits"
     return Obligation(
         op.span,

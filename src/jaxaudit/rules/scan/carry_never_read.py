@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
 
@@ -80,8 +80,12 @@ class CarryNeverRead(Rule):
                     continue
                 if param in unread and not _is_read(param, op, flow):
                     yield _finding(unread[param], op, following, flow)
-                elif param.name and flow.is_read(param):
-                    yield proved(op.span, f"the next turn reads `{param.name}`")
+                elif flow.is_read(param):
+                    yield proved(op.span, f"the next turn reads {named(param, 'what is carried')}")
+                elif not _is_read(param, op, flow):
+                    yield unknown(op.span, f"what {named(param, 'a value')} is carried for is not known")
+                else:
+                    yield proved(op.span, f"the last {named(param, 'value')} is read")
 
 
 def _is_read(param: Value, op: Op, flow: Flow) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes._shared.phrases import agreements, axis_of, both, name_of, shape_of, violated
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.rules.axes._shared.phrases import agreements, axis_of, both, name_of, names_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
 _PROGRAM = """
@@ -26,12 +27,29 @@ mix(jnp.zeros((STEPS, CHANNELS)))
 """
 
 
+_ENTRIES = """
+STEPS, CHANNELS = 16, 16
+
+
+def mix(rates, xs):
+    def step(h, x):
+        return {rate} * h + x, h
+
+    return {loop}{mark}
+
+
+mix(jnp.ones(STEPS), jnp.zeros((STEPS, CHANNELS)))
+"""
+
+
 class CarryXsConfusion(Rule):
-    """Something that is the same in every step is put among the inputs that `scan` steps through.
+    """Something that is the same in every step is put among what a loop steps through, or the other way round.
 
     ## What it does
     Compares the leading axes of everything that one `scan` steps through. Where they have different names, and one of
     the arrays has the other's axis elsewhere, the array with the odd name is no sequence of steps.
+    And where a loop goes over a named axis, and its body reads an array with that axis from outside, all of it, so that
+    the axis meets another one, each step was to have its own entry.
 
     ## Why is this bad?
     A vector with one decay rate for each channel, scanned along with a sequence, gives each step one number for all
@@ -61,11 +79,60 @@ class CarryXsConfusion(Rule):
             ),
             "both go by steps",
         ),
+        Example(
+            _ENTRIES.format(
+                rate="rates[i]",
+                loop="jax.lax.fori_loop(0, STEPS, lambda i, h: rates[i] * h, jnp.zeros(CHANNELS))",
+                mark="",
+            ).replace("def step(h, x):\n        return rates[i] * h + x, h\n\n    ", ""),
+            "one entry a step, by its index",
+        ),
+        Example(
+            """
+            STEPS, CHANNELS = 16, 16
+
+            def attend(xs):
+                def step(seen, i):
+                    weights = jnp.where(jnp.arange(STEPS) <= i, 1.0, 0.0)
+                    return seen, (weights[:, None] * xs).sum(axis=0)
+
+                return jax.lax.scan(step, 0.0, jnp.arange(STEPS))
+
+            attend(jnp.zeros((STEPS, CHANNELS)))
+            """,
+            "every step looks at all of them",
+        ),
     )
     invalid = (
         Example(
             _PROGRAM.format(body="h, x", rate="x[1]", xs="(xs, RATES)", mark="  #!").replace("+ x,", "+ x[0],"),
             "one rate a step",
+        ),
+        Example(
+            _ENTRIES.format(rate="rates", loop="jax.lax.scan(step, jnp.zeros(CHANNELS), xs)", mark="  #!"),
+            "all of them in every step",
+        ),
+        Example(
+            _ENTRIES.format(
+                rate="jnp.exp(-rates)",
+                loop="jax.lax.fori_loop(0, STEPS, lambda i, h: step(h, xs[i])[0], jnp.zeros(CHANNELS))",
+                mark="  #!",
+            ),
+            "in a loop that counts",
+        ),
+        Example(
+            """
+            STEPS, CHANNELS = 16, 16
+
+            def decayed(h):
+                rates = jnp.linspace(0.9, 0.99, STEPS)
+                for _ in range(STEPS):  #!
+                    h = h * rates
+                return h
+
+            decayed(jnp.ones(CHANNELS))
+            """,
+            "in a loop of Python",
         ),
     )
 
@@ -74,10 +141,22 @@ class CarryXsConfusion(Rule):
         axes = facts.get(Axes)
         yield from agreements(axes, _agreed)
         yield from (_finding(one) for one in axes.conflicts if one.meeting.how == "scanned")
+        yield from (_whole(one) for one in axes.caused(Cause.WHOLE) if one.blamed.name in LOOPS)
 
 
 def _agreed(meeting: Meeting) -> str:
     return f"one axis is stepped through, {both(meeting)}" if meeting.how == "scanned" else ""
+
+
+def _whole(conflict: Conflict) -> Obligation:
+    here, other = names_of(conflict)
+    name = name_of(conflict.fitting[0] if conflict.fitting is not None else conflict.astray.value)
+    return violated(
+        conflict,
+        f"the loop goes over `{here}`, and its body reads all of {name} where one entry a step is meant",
+        f"each step has its own entry of {name}; here all of `{here}` meet `{other}`",
+        f"put {name} into `xs`, or index it by the step",
+    )
 
 
 def _finding(conflict: Conflict) -> Obligation:

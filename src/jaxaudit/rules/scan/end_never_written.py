@@ -37,6 +37,28 @@ solved(jnp.ones(8), jnp.ones(8))
 """
 
 
+_DECODED = """
+TABLE = jnp.ones((20, 20))
+
+
+def decode(tokens, prompt, key):
+    batch, length = tokens.shape
+
+    def score(row, at):
+        seen = jnp.arange(length) <= at
+        return TABLE[row][at] + jnp.sum(seen[:, None] * TABLE[row], axis=0) / (at + 1)
+
+    def body(t, tokens):
+        scores = jax.vmap(score, in_axes=(0, None))(tokens, t - 1)
+        return tokens.at[:, t].set(jax.random.categorical(jax.random.fold_in(key, t), scores))
+
+    return jax.lax.fori_loop(prompt, {stop}, body, tokens){mark}
+
+
+decode(jnp.zeros((5, 16), int), 4, jax.random.key(0))
+"""
+
+
 class EndNeverWritten(Rule):
     """A loop fills an array from one end, and stops before the other.
 
@@ -80,6 +102,7 @@ class EndNeverWritten(Rule):
             "the end is set before",
         ),
         Example(_BACKWARD.format(turns="range(6, -1, -1)", mark=""), "backwards"),
+        Example(_DECODED.format(stop="length", mark=""), "behind a prompt, for each of a batch"),
         Example(
             "def numbers(n=9):\n    x = jnp.zeros(9).at[0].set(1.0).at[1].set(1.0)\n"
             "    return jax.lax.fori_loop(2, 9, lambda i, x: x.at[i].set(x[i - 1] + x[i - 2]), x)\n",
@@ -102,6 +125,7 @@ class EndNeverWritten(Rule):
             _FORWARD.format(start="x.at[0].set(1.0)", bounds="2, n", read="i", result="out", mark="  #!"),
             "one too late",
         ),
+        Example(_DECODED.format(stop="length - 1", mark="  #!"), "behind a prompt, for each of a batch"),
         Example(_BACKWARD.format(turns="range(6, 0, -1)", mark="  #!"), "backwards"),
         Example(_BACKWARD.format(turns="range(5, -1, -1)", mark="  #!"), "backwards, too late"),
     )
@@ -109,7 +133,7 @@ class EndNeverWritten(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every array that a loop fills from one end."""
         for one in filled(facts):
-            if one.before is not None and one.after is not None:
+            if (one.after if one.forwards else one.before) is not None:
                 yield _judged(one, facts)
 
 
@@ -119,7 +143,8 @@ def _judged(one: Filled, facts: Facts) -> Obligation:
     first, last = (0, -1) if one.forwards else (-1, 0)
     if near == 1 and far == 0:
         return proved(span, f"all elements of {name} behind the one at the start are written")
-    if near == 1 and far == 1 and is_used_at(one, last, facts):
+    # A loop that goes on from a place that it is told begins behind what is there already.
+    if near != 0 and far == 1 and is_used_at(one, last, facts):
         if not (_is_bounded(one) or is_set_apart(one, last, facts) or is_counted_otherwise(one, facts)):
             return _finding(one, "last" if one.forwards else "first", "stops one turn too early")
     if near == 2 and far == 0 and is_set_apart(one, first, facts):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import CARRYING, REPEATED
@@ -93,12 +94,12 @@ class ImpureBody(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop of JAX, and every change of outside state in its body."""
         tracing = facts.get(TracingFacts)
-        yield from (_judge(store) for store in outer_stores(tracing) if store.tracer.name in REPEATED)
+        yield from (_judge(store, facts.flow) for store in outer_stores(tracing) if store.tracer.name in REPEATED)
         yield from undisturbed(program, tracing, *sorted(CARRYING))
 
 
-def _judge(store: Store) -> Obligation:
-    return unchanging(store, "in every step") or Obligation(
+def _judge(store: Store, flow: Flow) -> Obligation:
+    return unchanging(store, flow, "in every step") or Obligation(
         store.visit.op.span,
         severity=Severity.WARNING if store.visit.op.name == "py.append" else Severity.ERROR,
         message=f"{store.target} changes once for all steps of {transform(store.tracer)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from jaxaudit.analyses.axes.directions import Meeting, meeting
+from jaxaudit.analyses.axes.directions import Meeting, meeting, undone
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, behind, left, nothing, readers, walk
@@ -52,7 +52,7 @@ class OrderNotRestored(Rule):
     Lists the scans and cumulative functions that get all of their elements back to front (`xs[::-1]`, `jnp.flip(xs)`).
     What they give is back to front too. It must be turned again before it meets, element by element, what was not
     turned. With `reverse=True` it is the other way round: what is given is in the order of the elements, and must not
-    be turned.
+    be turned. An axis that is turned and turned back has to be the one that something goes through in between.
 
     ## Why is this bad?
     The last step is weighed with the return of the first. Shapes fit and nothing is raised.
@@ -75,9 +75,20 @@ class OrderNotRestored(Rule):
     valid = (
         Example(_RETURNS.format(out="out[::-1]", mark=""), "turned back"),
         Example(_RETURNS.format(out="out.sum()", mark=""), "a sum has no order"),
+        Example(
+            "def to_go(x):\n    turned = jnp.flip(x, axis=(-1,)).cumsum(axis=-1)\n"
+            "    return jnp.flip(turned, axis=1)\n\nto_go(jnp.ones((3, 4)))\n",
+            "an axis that is counted from the back",
+        ),
         Example(_RETURNS.format(out="out[-1]", mark=""), "that of the first step"),
         Example(_RETURNS.replace("rewards[::-1])", "rewards, reverse=True)").format(out="out", mark=""), "backwards"),
         Example(_GAINS.format(out="gains", mark=""), "in the order of the costs"),
+        Example(
+            "def to_go(rewards):\n    return jnp.cumsum(rewards[:, ::-1], axis=1)[:, ::-1]\n\n"
+            "def weighed(x, w):\n    return jnp.cumsum(x[::-1] * w, axis=1)[::-1]\n\n"
+            "to_go(jnp.ones((4, 5)))\nweighed(jnp.ones((4, 5)), jnp.ones((4, 1)))\n",
+            "the axis of the sum, and what meets others while it is turned",
+        ),
         Example(
             "def both(cell, h, xs):\n    _, there = jax.lax.scan(cell, h, xs)\n"
             "    _, back = jax.lax.scan(cell, h, there[::-1])\n    return xs + back[::-1]\n",
@@ -118,6 +129,13 @@ def both(cell, h, xs):
             "the last one is put at the end",
         ),
         Example(
+            "def to_go(rewards):\n    return jnp.cumsum(rewards[::-1], axis=1)[::-1]  #!\n\n"
+            "def again(rewards):\n    turned = jnp.flip(0.5 * rewards, axis=-1)\n"
+            "    return jnp.flip(jax.lax.cumsum(turned, axis=0), axis=-1)  #!\n\n"
+            "to_go(jnp.ones((4, 5)))\nagain(jnp.ones((4, 5)))\n",
+            "turned along another axis than the sum",
+        ),
+        Example(
             "def to_go(rewards):\n    return jnp.flip(jax.lax.cumsum(rewards, reverse=True), 0)  #?\n", "handed out"
         ),
     )
@@ -126,6 +144,7 @@ def both(cell, h, xs):
         """List everything that goes through turned arrays, or backwards, and gives arrays in their order."""
         met = {turn: found for turn in _turns(program) if (found := meeting(facts, turn)) is not None}
         yield from (_finding(turn, found) for turn, found in met.items())
+        yield from (_undone(turn, *found) for turn in _turns(program) if (found := undone(facts, turn)) is not None)
         for op in program.named("scan", "associative_scan", "array.scan"):
             view = Recurrence.of(op)
             if view is None:
@@ -279,6 +298,17 @@ def _finding(turn: Op, met: Meeting) -> Obligation:
         expected="both are in the same order",
         steps=tuple(steps),
         suggestion="turn the result back (`out[::-1]`), or give the scan `reverse=True` and no turned arrays",
+    )
+
+
+def _undone(turn: Op, back: Op, across: Op) -> Obligation:
+    return Obligation(
+        back.span,
+        message=f"this turns back an axis that `{across.function}` did not go through: the two turns undo each other",
+        current=f"`{across.function}` runs along another axis, and from its beginning",
+        expected=f"the axis that is turned is the one that `{across.function}` runs along",
+        steps=(Step(turn.span, "turned here"), Step(across.span, "another axis is gone through here")),
+        suggestion=f"turn the axis that `{across.function}` runs along, before and after",
     )
 
 

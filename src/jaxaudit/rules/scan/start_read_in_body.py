@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import ahead, depends, through_ops, walk
+from jaxaudit.analyses.queries import ahead, depends, entered, last, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import CARRYING, MOVING
-from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
+from jaxaudit.ir.interfaces import Loop, Part, made_inside
+from jaxaudit.ir.ops import BODIES, CARRYING, MOVING
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 
 
 class StartReadInBody(Rule):
@@ -35,8 +36,10 @@ class StartReadInBody(Rule):
             return step(x, u), None
 
     ## When it cannot tell
-    Where the body reads both, or goes on with something else that it carries: a loop may well compare with its start,
-    or go back to it. Nor where it only brings the start into another shape.
+    Where a step that gives other results beside the next carry is given the start, and the carry only decides on its
+    other arguments, it is a warning: a solver may go back to its start. It is left open where the body reads both, or
+    goes on with something else that it carries: a loop may well compare with its start, or go back to it; and where
+    it only brings the start into another shape.
     """
 
     summary = "A loop's body reads the value from before the loop where it carries a newer one."
@@ -50,12 +53,29 @@ class StartReadInBody(Rule):
 
         return jax.lax.scan(body, x0, us)
 
+    ## a step from the carry, with the start beside it
+    def unroll(env, policy, first, keys):
+        def body(state, key):
+            state, reward = env.step(state, policy(first.goal, key))
+            return state, reward
+
+        return jax.lax.scan(body, first, keys)
+
     ## a loop of one turn, as a branch
     def refreshed(wanted, x):
         x = x * 2.0
         return jax.lax.while_loop(lambda state: state[0], lambda state: (False, jnp.sqrt(x)), (wanted, x))
     """
     invalid = """
+    ## what was observed is carried, and the step is taken from the start: a warning
+    def unroll(env, policy, first, keys):
+        def body(state, key):
+            action = policy(state.obs, key)
+            state, reward = env.step(first, action)  #?
+            return state, reward
+
+        return jax.lax.scan(body, first, keys)
+
     ## the first turn again and again
     def run(x0, us):
         def body(x, u):
@@ -63,6 +83,15 @@ class StartReadInBody(Rule):
             return x, x
 
         return jax.lax.scan(body, x0, us)
+
+    ## in a body that is compiled by itself
+    def unroll(env, first, keys):
+        @jax.jit
+        def body(state, key):
+            state, reward = env.step(first, jax.random.randint(key, (), 0, 4))  #!
+            return state, reward
+
+        return jax.lax.scan(body, first, keys)
 
     ## values stay behind their keys
     def fill(keys, values, first):
@@ -94,7 +123,8 @@ def _reads(value: Value, loop: Op, flow: Flow) -> Iterator[Op]:
 
 def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) -> Obligation:
     start = next(value for value in reads[0].operands if value in loop.operands)
-    carried = [op for op in flow.readers.get(param, ()) if op.results]
+    carried = [op for one in _names(param, flow) for op in flow.readers.get(one, ()) if op.results]
+    carried, after = [op for op in carried if op.name not in BODIES], last(after, lambda one: _given_inside(one, flow))
     if not carried and not _runs_once(loop, flow) and _begins_anew(loop, reads, start, after, flow):
         return _finding(loop, reads[0], start, param, "every turn is computed from the start, and none goes on")
     for op in reads:
@@ -102,6 +132,9 @@ def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) ->
         if beside is not None and op.name == beside.name and op.function == beside.function:
             return _finding(loop, op, start, param, "this update stays at one place, the one beside it moves on")
     span = reads[0].span
+    if (step := _stepped(reads, start, param, after, flow)) is not None:
+        current = "every turn takes its step from the start, with what was computed from the carry"
+        return replace(_finding(loop, step, start, param, current), severity=Severity.WARNING)
     if any({start, param} <= set(op.operands) for op in reads):
         return proved(span, f"{named(start, 'the start')} meets what became of it")
     return unknown(span, f"whether {named(start, 'the start')} is meant, and not what became of it, is not known")
@@ -121,7 +154,32 @@ def _begins_anew(loop: Op, reads: list[Op], start: Value, after: Value, flow: Fl
     """Whether a turn computes something from the start, and from nothing that the loop carries."""
     moved = walk((start,), lambda one: ahead(flow, one, through_ops(*MOVING)))
     computed = depends(flow, after, [made for op in reads for made in op.results]) and after not in moved
-    return computed and not depends(flow, after, [one.param for one in Loop(loop).carried])
+    names = [name for one in Loop(loop).carried for name in _names(one.param, flow)]
+    return computed and not depends(flow, after, names)
+
+
+def _names(param: Value, flow: Flow) -> Iterator[Value]:
+    """Return what a value is called here and in the functions that it is handed to as it is."""
+
+    def inside(one: Value) -> Iterator[Value]:
+        calls = (op for op in flow.readers.get(one, ()) if op.name in BODIES)
+        return (name for op in calls for name in entered(op, one))
+
+    return walk((param,), inside)
+
+
+def _given_inside(value: Value, flow: Flow) -> Value | None:
+    """Return what the function that gives a value calls it."""
+    made = flow.maker(value)
+    inner = made_inside(made, made.regions[0], value) if made is not None and made.name in BODIES else iter(())
+    return next(inner, None)
+
+
+def _stepped(reads: list[Op], start: Value, param: Value, after: Value, flow: Flow) -> Op | None:
+    """Return the call that gives the next carry beside other results, of the start in the place of the carry."""
+    part = Part.of(flow.maker(after), after)
+    made = None if part is None else flow.maker(part.whole)
+    return made if made in reads and param not in made.operands and depends(flow, after, (param,)) else None
 
 
 def _is_update(op: Op, index: Value) -> bool:

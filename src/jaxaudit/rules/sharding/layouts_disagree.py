@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.axes.meetings import Meeting, meetings
-from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.dims import UNKNOWN, Dim, product
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.regroup import groups
 from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.facts import Placing
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Loop, moved
 from jaxaudit.rules.axes._shared.phrases import name_of
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved
 
@@ -31,7 +33,8 @@ class LayoutsDisagree(Rule):
     ## What it does
     Follows over which axes of an explicit mesh the axes of arrays are split. Where two arrays meet element by element,
     their layouts agree; a product over an axis that both sides split says where its result lives (`out_sharding`), and
-    so does a lookup in a table whose rows are split; a loop ends with the layout that it began with.
+    so does a lookup in a table whose rows are split, and a reshape that puts a split axis behind another one or takes
+    it apart across the devices; a loop ends with the layout that it began with.
 
     ## Why is this bad?
     On an explicit mesh layouts are part of types, and JAX raises. It shows only with several devices.
@@ -56,10 +59,13 @@ class LayoutsDisagree(Rule):
     valid = (
         Example(_PROGRAM.format(result='y = rows + jax.sharding.reshard(columns, P("x", None))', mark=""), "resharded"),
         Example(_PROGRAM.format(result='y = jnp.matmul(columns, rows, out_sharding=P("x", None))', mark=""), "said"),
+        Example(_PROGRAM.format(result="y = rows.reshape(4, 2, 8), rows.reshape(-1)", mark=""), "the first axis"),
     )
     invalid = (
         Example(_PROGRAM.format(result="y = rows + columns", mark="  #!"), "rows and columns"),
         Example(_PROGRAM.format(result="y = columns @ rows", mark="  #!"), "a sum over devices"),
+        Example(_PROGRAM.format(result="y = columns.reshape(-1)", mark="  #!"), "behind a whole axis"),
+        Example(_PROGRAM.format(result="y = jnp.reshape(rows, (2, 4, 8))", mark="  #!"), "across devices"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -67,17 +73,23 @@ class LayoutsDisagree(Rule):
         shapes = facts.get(Shapes)
         if program.front_end != "source" or not _is_explicit(program, shapes):
             return
+        sizes = {name: size for mesh in _meshes(program, shapes) for name, size in mesh.axes or ()}
         for op in program.walk():
             for context in shapes.contexts(op):
                 yield from _met(op, context)
                 yield from _looked_up(op, context)
+                yield from _reshaped(op, context, sizes)
             yield from _carried(op, shapes, facts.flow)
+
+
+def _meshes(program: Program, shapes: Shapes) -> list[Placing]:
+    made = (shapes.of(op.results[0]).placing for op in program.named("py.call_library") if op.results)
+    return [one for one in made if one is not None and one.axes is not None and one.spec is None]
 
 
 def _is_explicit(program: Program, shapes: Shapes) -> bool:
     """Whether every mesh of the program is explicit."""
-    made = (shapes.of(op.results[0]).placing for op in program.named("py.call_library") if op.results)
-    meshes = [one for one in made if one is not None and one.axes is not None and one.spec is None]
+    meshes = _meshes(program, shapes)
     return bool(meshes) and all(one.explicit for one in meshes)
 
 
@@ -131,6 +143,31 @@ def _looked_up(op: Op, context: Context) -> Iterator[Obligation]:
     if rows and wanted and op.argument("axis") in (None, 0) and _splits(rows[0]) and any(map(_splits, wanted)):
         wrong = f"the rows are split over {_told(_splits(rows[0]))} and the indices are split too"
         yield _finding(op, wrong, "say where the result lives: `table.at[indices].get(out_sharding=...)`")
+
+
+def _reshaped(op: Op, context: Context, sizes: Mapping[str, Dim]) -> Iterator[Obligation]:
+    """Judge axes that are put together, or taken apart, where one of them is split over the mesh."""
+    base = moved(op) if op.name == "array.reshape" and not op.has("out_sharding") else None
+    old, new = context.of(base).dims, context.of(op.results[0]).dims if op.results else None
+    if base is None or not old or not new:
+        return
+    for parts, places in groups(old, new):
+        split = [at for at, dim in enumerate(parts) if _splits(dim)]
+        names = frozenset(name for at in split for name in _splits(parts[at]))
+        if not split or (len(parts) > 1 and len(places) > 1):
+            continue
+        first, count = new[places[0]].constant, product(sizes.get(name, UNKNOWN) for name in names).constant
+        wrong = ""
+        if len(parts) > 1 and split[-1] >= len(split):
+            wrong = f"the axes that are put together here are split over {_told(names)} behind one that is whole"
+        elif len(places) > 1 and first is not None and count is not None and len(names) == 1 and first % count:
+            wrong = (
+                f"the axis that is taken apart here is split over {_told(names)}: {count} devices, and {first} parts"
+            )
+        if wrong:
+            yield _finding(op, wrong, "say where the result lives: `jnp.reshape(x, shape, out_sharding=...)`")
+        elif len(places) == 1 or count is not None:
+            yield proved(op.span, "the first of the axes alone is split, and keeps its layout")
 
 
 def _carried(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:

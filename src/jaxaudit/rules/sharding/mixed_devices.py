@@ -59,7 +59,17 @@ class MixedDevices(Rule):
     needs = ()
 
     valid = (Example(_PROGRAM.format(where="learner", mark=""), "one device"),)
-    invalid = (Example(_PROGRAM.format(where="actor", mark="  #!"), "two devices"),)
+    invalid = (
+        Example(_PROGRAM.format(where="actor", mark="  #!"), "two devices"),
+        Example(
+            """
+            def main(x, w):
+                first, second = jax.devices()[:2]
+                return jax.device_put(x, second) @ jax.device_put(w, first)  #!
+            """,
+            "two devices of a list that is taken apart",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every meeting of arrays of which one was put on a device."""
@@ -100,11 +110,24 @@ def _device(op: Op, flow: Flow) -> _Device | None:
     """Return the device that an op puts an array on; None where it is not one of a list."""
     said = op.argument("device")
     made = _made(said, flow) if isinstance(said, Value) else None
-    if made is None or made.name not in ("py.item", "py.element"):
+    if made is not None and made.qualified == "jax.sharding.SingleDeviceSharding":
+        said = next(iter(made.operands), None)
+        made = _made(said, flow) if isinstance(said, Value) else None
+    if made is None or made.name not in ("py.item", "py.element", "py.unpack"):
         return None
-    index = made.argument("index")
-    place = index if isinstance(index, int) else made if made.name == "py.element" else None
-    return place if _is_list_of_devices(made.argument("base", "iterable"), flow) else None
+    first = _first_of_list(made.argument("base", "iterable"), flow)
+    if first is None or made.name == "py.element":
+        return None if first is None else made
+    index = made.argument("index") if made.name == "py.item" else _unpacked_at(made, said)
+    if not isinstance(index, int):
+        return None
+    return index + first if index >= 0 else index
+
+
+def _unpacked_at(op: Op, value: object) -> int | None:
+    """Return the position of a variable that a list is unpacked into, where no star stands before it."""
+    at = next((at for at, one in enumerate(op.results) if one is value), None)
+    return None if at is None or (op.star is not None and op.star <= at) else at
 
 
 def _made(value: Value, flow: Flow) -> Op | None:
@@ -114,12 +137,17 @@ def _made(value: Value, flow: Flow) -> Op | None:
     return origin(flow, held, {}).op if isinstance(held, Value) else made
 
 
-def _is_list_of_devices(value: object, flow: Flow) -> bool:
-    """Whether a value is a list of devices, or its beginning."""
+def _first_of_list(value: object, flow: Flow) -> int | None:
+    """Return at which device a list of devices begins; None where it is none."""
     made = _made(value, flow) if isinstance(value, Value) else None
-    if made is not None and made.name == "py.item" and isinstance(made.argument("index"), Mapping):
+    cut = made.argument("index") if made is not None and made.name == "py.item" else None
+    first = 0
+    if made is not None and isinstance(cut, Mapping):
+        start, step = cut.get("start"), cut.get("step")
+        first = 0 if start is None else start if isinstance(start, int) and start >= 0 and step is None else -1
         made = _made(made.operands[0], flow)
-    return made is not None and made.qualified in ("jax.devices", "jax.local_devices")
+    listed = made is not None and made.qualified in ("jax.devices", "jax.local_devices")
+    return first if listed and first >= 0 else None
 
 
 def _home(value: Value, ask: Callable[[Value], _Home], puts: Mapping[Op, _Device], flow: Flow) -> _Home:

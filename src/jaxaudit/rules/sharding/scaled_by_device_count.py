@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import ahead, behind, walk
+from jaxaudit.analyses.queries import ahead, behind, reached, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, LINEAR, OVER_DEVICES, SCALINGS, SUMS_OVER_DEVICES
-from jaxaudit.ir.ops import JOINING, MOVING
+from jaxaudit.ir.ops import DEVICE_MAPS, JOINING, MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.sharding._shared.homes import home
 
@@ -108,7 +108,10 @@ class _Along:
         """Judge every sum of means, and every quotient that a reduction has a part in."""
         yield from (one for op in self.reduced if op.function in SUMS_OVER_DEVICES for one in self._sum(op))
         yield from (one for op in self.program.named("grad") for one in self._summed_by_jax(op))
-        yield from (one for op in self.program.mapping("divide") for one in self._quotient(op))
+        sent = [one for name in ("collective", "grad") for op in self.program.named(name) for one in op.results]
+        after = reached(self.flow, sent)
+        quotients = (op for op in self.program.mapping("divide") if not after.isdisjoint(op.operands))
+        yield from (one for op in quotients for one in self._quotient(op))
 
     def _sum(self, op: Op) -> Iterator[Obligation]:
         given = self.amounts.of(next(iter(op.arguments.values()), None))
@@ -174,7 +177,7 @@ class _Along:
         """Return what becomes of a number, until it is given to the devices again."""
         for one in ahead(self.flow, value, _carries):
             entry = self.flow.entered(one)
-            if entry is None or entry.op.name not in ("pmap", "shard_map"):
+            if entry is None or entry.op.name not in DEVICE_MAPS:
                 yield one
 
     def _witness(self, op: Op) -> Op | None:

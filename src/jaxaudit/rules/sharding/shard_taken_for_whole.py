@@ -23,7 +23,7 @@ from jaxaudit.ir.functions import (
     SUMS_OVER_DEVICES,
 )
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import MOVING
+from jaxaudit.ir.ops import MOVING, REDUCING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.sharding._shared.placements import specs_naming
 
@@ -110,7 +110,7 @@ class ShardTakenForWhole(Rule):
 
 def _of_shares(op: Op, amounts: Amounts) -> list[Op]:
     """Return what makes one number of all the examples that a device has."""
-    inside = (one for one in _ops(op.regions[0]) if one.name in ("array.reduce", "array.linalg") and one.operands)
+    inside = (one for one in _ops(op.regions[0]) if one.name in REDUCING and one.operands)
     return [one for one in inside if amounts.is_share(one.operands[0]) and amounts.of(one.results[0]).rows is False]
 
 

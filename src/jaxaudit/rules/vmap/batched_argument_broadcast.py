@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jaxaudit.analyses.axes import Axes, Cause, Conflict
 from jaxaudit.analyses.axes.meetings import taken_sides
 from jaxaudit.analyses.dims import differ
 from jaxaudit.analyses.facts import Facts
@@ -11,7 +12,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
+from jaxaudit.ir.ops import MAPPED
+from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, name_of, names_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.vmap._shared.wholes import Fate, Whole, fate, is_bent, is_made, wholes
 
@@ -59,7 +61,7 @@ class BatchedArgumentBroadcast(Rule):
     """
 
     summary = "An argument that belongs to the batch is given whole to every element."
-    needs = (Shapes,)
+    needs = (Shapes, Axes)
 
     valid = (
         Example(_PROGRAM.format(axis=0, mark=""), "mapped"),
@@ -87,23 +89,54 @@ class BatchedArgumentBroadcast(Rule):
             """,
             "averaged inside",
         ),
+        Example(
+            """
+            ATOMS = 20
+            KINDS = jnp.array([0] * 10 + [1] * 10)
+
+            def energy(depths, place, kind, places):
+                return depths[kind] * jnp.sum((places - place) ** 2)
+
+            def total(depths, places):
+                return jax.vmap(energy, in_axes=(None, 0, None, None))(depths, places, KINDS, places).sum()  #!
+
+            def expected(depths, places):
+                return (depths[KINDS][:, None] * places).sum()
+
+            places = jnp.ones((ATOMS, 3))
+            total(jnp.ones(2), places), expected(jnp.ones(2), places)
+            """,
+            "one for each atom, as another function shows",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every map with something that its elements share."""
-        shapes = facts.get(Shapes)
-        yield from (
-            one for op in program.named("vmap", "pmap", "map") if op.regions for one in _judged(op, shapes, facts.flow)
-        )
+        yield from (_met_whole(one) for one in axes_facts(facts).caused(Cause.WHOLE) if one.blamed.name in MAPPED)
+        ops = [op for op in program.named("vmap", "pmap", "map", "scan") if op.regions]
+        yield from (one for op in ops for one in _judged(op, facts))
 
 
-def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
+def _met_whole(conflict: Conflict) -> Obligation:
+    """Tell of something with the mapped axis that is given whole, and whose axis meets another one."""
+    here, other = names_of(conflict)
+    value, place = conflict.fitting or (conflict.astray.value, conflict.astray.place)
+    return violated(
+        conflict,
+        f"{name_of(value)} has the mapped axis `{here}` but is given whole to every element",
+        f"each element has its own entry of {name_of(value)}; here all of `{here}` meet `{other}`",
+        f"map {name_of(value)} too, along axis {place}",
+    )
+
+
+def _judged(op: Op, facts: Facts) -> Iterator[Obligation]:
+    shapes, flow = facts.get(Shapes), facts.flow
     for context in shapes.contexts(op):
-        axes = axes_of(op)
+        axes = axes_of(op) if op.name in MAPPED else (0,)
         if not any(isinstance(axis, int) for axis in axes):
             # Nothing is mapped, so there is no axis to have; `in-axes-structure-mismatch` says so.
             continue
-        found = list(wholes(op, context, shapes, flow))
+        found = list(wholes(op, context, facts))
         judged = [_finding(one, fate(one, shapes, flow), flow) for one in found]
         yield from (one for one in judged if one is not None)
         if None in axes and not any(judged):

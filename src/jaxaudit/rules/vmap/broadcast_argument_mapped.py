@@ -12,11 +12,14 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import named, related
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import is_differentiated
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
+from jaxaudit.rules.vmap._shared.scalars import reductions
 
 _PROGRAM = """
 MEMBERS, BATCH = 10, 10
@@ -56,7 +59,8 @@ class BroadcastArgumentMapped(Rule):
 
     ## When it cannot tell
     When the sizes have no names. Where neither axis was stacked by a `vmap` it is a warning: the two may be one thing,
-    unless a derivative is taken with respect to one of the arguments and not to the other.
+    unless a derivative is taken with respect to one of the arguments and not to the other, or the function sums what
+    `vmap` has made one number of.
     """
 
     summary = "An argument that was to be shared is mapped over an axis of equal size."
@@ -80,6 +84,11 @@ class BroadcastArgumentMapped(Rule):
         Example(
             "TASKS, BATCH = 10, 10\ny = jax.vmap(lambda a, b: a + b)(jnp.zeros(TASKS), jnp.zeros(BATCH))  #?\n",
             "two names",
+        ),
+        Example(
+            "CURVES, POINTS = 10, 10\n\n\ndef area(slope, x):\n    return jnp.mean(jnp.sin(slope * x))\n\n\n"
+            "y = jax.vmap(area)(jnp.ones(CURVES), jnp.linspace(0.0, 1.0, POINTS))  #!\n",
+            "the mean of one point",
         ),
         Example(
             "HIDDEN, BATCH = 10, 10\n\n\n"
@@ -108,7 +117,12 @@ class BroadcastArgumentMapped(Rule):
         mapped = [one for one in axes.caused(Cause.TOGETHER) if one.meeting.how == "mapped"]
         chance = [one for one in mapped if one.meeting.op not in elsewhere]
         flow = facts.flow
-        found.extend(_finding(one, Severity.ERROR if _learned(one, flow) else Severity.WARNING) for one in chance)
+        sums = set(reductions(facts))
+        sure = (_learned(one, flow) or _is_summed(one, sums, facts) for one in chance)
+        found.extend(
+            _finding(one, Severity.ERROR if is_sure else Severity.WARNING)
+            for one, is_sure in zip(chance, sure, strict=True)
+        )
         yield from [*agreements(axes, _agreed), *found]
 
 
@@ -159,6 +173,16 @@ def _learned(conflict: Conflict, flow: Flow) -> bool:
     """Whether a derivative is taken of one side, and the other is data: all examples share the parameters."""
     sides = (conflict.meeting.left, conflict.meeting.right)
     return sum(is_differentiated(flow, side.value) for side in sides) == 1
+
+
+def _is_summed(conflict: Conflict, sums: set[tuple[Op, Value]], facts: Facts) -> bool:
+    """Whether the function sums over an axis of one side that the map has taken away, so that nothing is left of it."""
+    op, flow, shapes = conflict.meeting.op, facts.flow, facts.get(Shapes)
+    sides = (conflict.meeting.left.value, conflict.meeting.right.value)
+    numbers = [value for one, value in sums if one.argument("axis") is None and shapes.of(value).rank == 0]
+    inside = [value for value in numbers if flow.places.within(flow.places.region_of_value(value), op.regions[0])]
+    params = [param for param, given in Mapped(op).elements if given in sides and shapes.of(param).rank == 0]
+    return any(depends(flow, value, [param]) for value in inside for param in params)
 
 
 def _agreed(meeting: Meeting) -> str:

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import nothing, sources
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import SPREADS
+from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.vmap._shared.layers import has_outputs_last, is_layer, layer_ahead, layer_behind, takes_statistics
+from jaxaudit.rules.vmap._shared.reordered import layers_given, reordered_inputs
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """
@@ -47,8 +51,9 @@ class HardCodedAxis(Rule):
 
     ## What it does
     Finds reductions under `vmap` of a value that has no axes there, where the result is the same number whatever the
-    value is: a standard deviation, an `argmax`, or a mean that is subtracted from the value itself. So are those that
-    count to the axis of a layer's outputs, `h.mean(axis=1)`, and hand what is left to the next layer.
+    value is: a standard deviation, an `argmax`, or a mean or sum that is subtracted from the value itself or divides
+    it. So are those that count to the axis of a layer's outputs, `h.mean(axis=1)`, and hand what is left to the next
+    layer.
 
     ## Why is this bad?
     Inside `vmap` a function sees one element. Advantages that are normalised there are normalised one by one: each is
@@ -77,6 +82,7 @@ class HardCodedAxis(Rule):
         Example(_PROGRAM.format(inside="pass", outside="advs = advs - advs.mean()"), "outside of vmap"),
         Example("y = jax.vmap(lambda row: (row - row.mean()) / row.std())(jnp.ones((4, 3)))\n", "each row has an axis"),
         Example("y = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n", "a mean that changes nothing does no harm"),
+        Example("y = jax.vmap(lambda x: x / jnp.exp(jnp.sum(x)))(jnp.ones(4))\n", "divided by something else"),
         Example(
             """
             import flax.linen as nn
@@ -89,6 +95,18 @@ class HardCodedAxis(Rule):
             """,
             "over the steps, or for no layer",
         ),
+        Example(
+            """
+            def mixed(w, key, xs):
+                others = jax.random.permutation(key, xs)
+                gaps = jax.vmap(lambda x, other: (x - other) @ w)(xs, others)
+                slopes = jax.vmap(lambda x: jnp.roll(x, 1, axis=0) - x)(xs)
+                return gaps, slopes, jax.vmap(lambda x: jnp.roll(x, 1, axis=0) @ w)(xs)
+
+            mixed(jnp.ones(5), jax.random.key(0), jnp.ones((8, 5)))
+            """,
+            "the batch is reordered, or what is reordered meets no weights, or only so",
+        ),
         Example(_BATCHED.format(options=', axis_name="batch"', mark="", shape="8, 20"), "statistics of the batch"),
         Example(_BATCHED.format(options="", mark="", shape="3, 8, 20"), "a batch for each member"),
     )
@@ -96,8 +114,38 @@ class HardCodedAxis(Rule):
         Example(_PROGRAM.format(inside="adv = adv - adv.mean()  #!", outside="pass"), "zero for every element"),
         Example("y = jax.vmap(lambda x: x / jnp.std(x))(jnp.ones(4))  #!\n", "one number has no spread"),
         Example(
+            _PROGRAM.format(inside="adv = adv / (jnp.sum(adv) + 1e-8)  #!", outside="pass"),
+            "a share of the batch that is always one",
+        ),
+        Example(
+            _PROGRAM.format(inside="adv = jnp.exp(adv - jax.nn.logsumexp(adv))  #!", outside="pass"),
+            "the same of logarithms",
+        ),
+        Example(
+            _PROGRAM.format(inside="adv = adv / jnp.sqrt(jnp.mean(adv**2) + 1e-8)  #!", outside="pass"),
+            "divided by its own size",
+        ),
+        Example(
+            _PROGRAM.format(inside="adv = adv / jnp.max(jnp.abs(adv))  #!", outside="pass"), "only the sign is left"
+        ),
+        Example(
             "def centre(row):\n    return row - jnp.mean(row, axis=0)  #?\n\njax.vmap(centre)(jnp.ones((4, 3)))\n",
             "the first axis of an element is not the batch",
+        ),
+        Example(
+            """
+            import flax.linen as nn
+
+            def standardised(x):
+                centred = x - jnp.mean(x, axis=0)  #?
+                return centred / (jnp.std(x, axis=0) + 1e-6)  #!
+
+            def score(params, reading):
+                return nn.Dense(1).apply(params, standardised(reading))
+
+            y = jax.vmap(score, in_axes=(None, 0))({}, jnp.ones((64, 8)))
+            """,
+            "what was to be each feature of the batch",
         ),
         Example(
             """
@@ -112,6 +160,30 @@ class HardCodedAxis(Rule):
             y = jax.vmap(lambda x: Pooled().apply({}, x))(jnp.ones((8, 20, 3)))
             """,
             "over the features, not over the steps",
+        ),
+        Example(
+            """
+            def loss(w, key, x, y):
+                other = jax.random.permutation(key, x)  #!
+                return ((0.7 * x + 0.3 * other) @ w - y) ** 2
+
+            keys = jax.random.split(jax.random.key(0), 8)
+            jax.vmap(loss, in_axes=(None, 0, 0, 0))(jnp.ones(5), keys, jnp.ones((8, 5)), jnp.ones(8))
+            """,
+            "mixed with its own entries",
+        ),
+        Example(
+            """
+            import flax.linen as nn
+
+            net = nn.Dense(4)
+
+            def gap(params, x):
+                return net.apply(params, x) - net.apply(params, jnp.roll(x, 1, axis=0))  #!
+
+            jax.vmap(gap, in_axes=(None, 0))({}, jnp.ones((8, 5)))
+            """,
+            "compared with its own entries",
         ),
         Example(_BATCHED.format(options="", mark="  #!", shape="8, 20"), "statistics of one example"),
     )
@@ -128,7 +200,7 @@ class HardCodedAxis(Rule):
             elif dims and (layers := _layers_around(op, value, len(dims), facts)) is not None:
                 yield _outputs_reduced(op, layers)
             elif dims and len(dims) == 1 and op.argument("axis") == 0 and outcome_for_number(op, value, flow):
-                yield _only_axis(op, value)
+                yield _only_axis(op, value, facts)
             elif dims:
                 yield proved(op.span, "an axis is left under `vmap` for this to reduce")
             elif dims is None and (op.argument("axis") is not None or outcome_for_number(op, value, flow)):
@@ -136,11 +208,26 @@ class HardCodedAxis(Rule):
             else:
                 yield proved(op.span, "even one number would be reduced to what is wanted")
         yield from (_layer(op, shapes) for op in mapped_ops(facts) if takes_statistics(op, flow))
+        yield from (_shuffled(*one) for one in reordered_inputs(facts))
         reduced = {op for op, _ in reductions(facts)}
         for op in program.named("vmap"):
             inside = [one for region in op.regions for one in region.walk()]
             if inside and not any(one in reduced or one.name in UNFOLLOWED for one in inside):
                 yield proved(op.span, "nothing that it runs is reduced")
+
+
+def _shuffled(op: Op, layer: Op) -> Obligation:
+    """Tell of a function that was to reorder the batch, and reorders what one element consists of."""
+    name = named(op.operands[-1])
+    return Obligation(
+        op.span,
+        message=f"`{op.function}` moves the entries of one element under `vmap`, and not the elements of the batch",
+        current=f"`vmap` took the batch axis away; each input of the layer is another entry of {name} than before",
+        expected="the elements of the batch change places, outside of the mapped function",
+        steps=(Step(layer.span, f"this takes {name} as it was, and reordered, for its inputs"),),
+        suggestion=f"`{op.function}` the whole batch before `vmap`, and map what it gives",
+        cause=op.results,
+    )
 
 
 def _layers_around(op: Op, value: Value, rank: int, facts: Facts) -> tuple[Op, Op] | None:
@@ -185,17 +272,24 @@ def _layer(op: Op, shapes: Shapes) -> Obligation:
     )
 
 
-def _only_axis(op: Op, value: Value) -> Obligation:
+def _only_axis(op: Op, value: Value, facts: Facts) -> Obligation:
     """Warn of a statistic over axis 0, the batch of the whole array, that is over the only axis of an element."""
     name = named(value)
+    around = (holder for _, holder in facts.places.up(facts.places.region_of[op]))
+    maps = [one for one in around if one is not None and one.name in ("vmap", "pmap")]
+    params = {param for one in maps[:1] for param, _ in Mapped(one).elements}
+    given = not params.isdisjoint(sources(facts.flow, (value,), nothing))
+    # What a layer gives may be normalised before the next one; what comes in has entries of different kinds.
+    sure = op.function in SPREADS and given and bool(layers_given(op.result, facts.flow))
     return Obligation(
         op.span,
-        Verdict.UNKNOWN,
+        Verdict.VIOLATED if sure else Verdict.UNKNOWN,
         f"axis 0 is the only axis of {name} under `vmap`; whether that one is meant is not known",
-        severity=Severity.WARNING,
+        severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{op.function}` over axis 0 runs over the entries of one element under `vmap`, not over the batch",
         current=f"`vmap` took the batch axis away, and axis 0 of {name} is the only one that is left",
         expected="statistics of the batch are taken outside of the mapped function, those of an element over all of it",
+        steps=tuple(Step(one.span, "the batch axis is taken away here") for one in maps[:1]),
         suggestion="take the statistic before `vmap`, or leave `axis` out where the entries are meant",
     )
 

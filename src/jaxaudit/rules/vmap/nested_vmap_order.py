@@ -7,15 +7,17 @@ from functools import partial
 from itertools import permutations
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting, nested
+from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import nothing, readers, sources
+from jaxaudit.analyses.queries import behind, nothing, readers, sources, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import PICKED_POSITIONS
+from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.record import record
-from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, name_of, names_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _PROGRAM = """from jax import vmap
@@ -46,12 +48,37 @@ nearest(jnp.zeros((25, 2)), jnp.ones((25, 2)))
 """
 
 
+_GRID = """
+GRID = 16
+heights, angles = jnp.linspace(0.0, 9.0, GRID), jnp.linspace(0.0, 3.0, GRID)
+
+
+def table(f):
+    return jax.vmap(jax.vmap(f, in_axes=({inner})), in_axes=({outer}))(heights, angles){mark}
+
+
+measured = jnp.zeros((heights.size, angles.size)) + jnp.sin(angles) * heights[:, None]
+error = table(lambda h, a: h * jnp.cos(a)) - measured
+"""
+
+
+_BEST = """
+def best(seeds, rates):
+    scores = jax.vmap(jax.vmap(lambda s, r: jnp.sin(s * r), in_axes=(0, None)), in_axes=(None, 0))(seeds, rates)
+    return rates[jnp.argmax(scores.mean(axis={axis}))]{mark}
+
+
+best(jnp.arange(8.0), jnp.linspace(0.1, 1.0, 8))
+"""
+
+
 class NestedVmapOrder(Rule):
     """Nested `vmap`s put their axes in another order than the one the result is used in.
 
     ## What it does
     The outer one of two nested `vmap`s gives the first axis of the result, the inner one the second. Where the result
-    meets an array on one of these two axes, and it is the other one that has the array's name, the order is reported.
+    meets an array on one of these two axes, and it is the other one that has the array's name, or was counted by the
+    same `linspace`, the order is reported.
     So are positions along one of the two, `jnp.argmin(cost, axis=1)`, that pick from what the other `vmap` goes over.
 
     ## Why is this bad?
@@ -74,10 +101,14 @@ class NestedVmapOrder(Rule):
     valid = (
         Example(_PROGRAM.format(inner="None, 0", outer="0, None", mark=""), "queries first"),
         Example(_NEAREST.format(inner="None, 0", outer="0, None", mark=""), "the nearest point of each query"),
+        Example(_GRID.format(inner="None, 0", outer="0, None", mark=""), "two grids of one size"),
+        Example(_BEST.format(axis=1, mark=""), "the best rate over all seeds"),
     )
     invalid = (
         Example(_PROGRAM.format(inner="0, None", outer="None, 0", mark="  #!"), "points first"),
         Example(_NEAREST.format(inner="0, None", outer="None, 0", mark="  #!"), "numbers of queries pick points"),
+        Example(_GRID.format(inner="0, None", outer="None, 0", mark="  #!"), "two grids of one size"),
+        Example(_BEST.format(axis=0, mark="  #!"), "the best seed picks a rate"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -117,13 +148,11 @@ def _agreed(axes: Axes, meeting: Meeting) -> str:
 
 
 def _finding(conflict: Conflict) -> Obligation:
-    astray, meeting = conflict.astray, conflict.meeting
-    other = meeting.right if astray is meeting.left else meeting.left
-    here, wanted = axis_of(astray.dim), axis_of(other.dim)
+    here, wanted = names_of(conflict)
     return violated(
         conflict,
         f"nested `vmap`s put `{here}` where the result is used as `{wanted}`",
-        f"`{wanted}` is axis {astray.place} of the result",
+        f"`{wanted}` is axis {conflict.astray.place} of the result",
         "swap the `in_axes` of the inner and the outer `vmap`",
     )
 
@@ -146,22 +175,38 @@ def positions_used(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Use
     """Return every use of positions along an axis of nested maps on an array that one of them goes over."""
     for op in program.named("array.order", "array.reduce"):
         if op.function in PICKED_POSITIONS and op.operands:
-            own, others = _maps(op, shapes)
+            own, others = _maps(op, flow, shapes)
             yield from _uses(op, own, others, flow) if own and others else ()
 
 
-def _maps(op: Op, shapes: Shapes) -> tuple[list[Op], list[Op]]:
+def _maps(op: Op, flow: Flow, shapes: Shapes) -> tuple[list[Op], list[Op]]:
     """Return the maps that the axis has come out of along which an op counts, and those of the other axes."""
     axis = op.argument("axis")
     for context in shapes.contexts(op):
         dims = context.of(op.operands[0]).dims
+        if dims is not None and len(dims) == 1 and axis is None:
+            axis = 0
         place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
         if dims is None or place is None:
             continue
-        makers = [[label.op for label in dim.labels if label.kind == "vmap" and label.op is not None] for dim in dims]
-        own, others = makers.pop(place), [one for some in makers for one in some]
-        return [one for one in own if one not in others], [one for one in others if one not in own]
+        before = [dim for one in _averaged(op.operands[0], flow) for dim in shapes.of(one).dims or ()]
+        own = _made(dims[place])
+        others = [one for dim in (*dims[:place], *dims[place + 1 :], *before) for one in _made(dim)]
+        alone = [one for one in others if one not in own]
+        return [one for one in own if before or one not in others], alone
     return [], []
+
+
+def _made(dim: Dim) -> list[Op]:
+    """Return the maps that an axis has come out of."""
+    return [label.op for label in dim.labels if label.kind == "vmap" and label.op is not None]
+
+
+def _averaged(value: Value, flow: Flow) -> list[Value]:
+    """Return what a value was before some of its axes were reduced."""
+    through = through_ops("array.reduce", "array.map", *KEEPING)
+    ways = walk((value,), lambda one: behind(flow, one, through))
+    return [made.operands[0] for one in ways if (made := flow.maker(one)) is not None and made.name == "array.reduce"]
 
 
 def _uses(op: Op, own: list[Op], others: list[Op], flow: Flow) -> Iterator[Used]:

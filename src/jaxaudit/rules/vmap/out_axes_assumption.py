@@ -63,6 +63,12 @@ class OutAxesAssumption(Rule):
         Example(_PROGRAM.format(out="", mark="  #!", shape="TIME, BATCH"), "in front, and used behind"),
         Example("y = jax.vmap(lambda x: (x, x.sum()), out_axes=(0, 0, 0))(jnp.ones((3, 2)))  #!\n", "too many entries"),
         Example("y = jax.vmap(lambda x: x * 2, out_axes=(0, 0))(jnp.ones((3, 2)))  #!\n", "two entries for one array"),
+        Example(
+            "from flax import struct\n\n@struct.dataclass\nclass Info:\n    a: jax.Array\n    b: jax.Array\n\n"
+            "def one(x):\n    return x, Info(x, x.sum())\n\n"
+            "y, info = jax.vmap(one, out_axes=(0, (0, 0)))(jnp.ones((3, 2)))  #!\n",
+            "a tuple for an object",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

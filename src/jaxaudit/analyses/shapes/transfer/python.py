@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.dims import UNKNOWN, constant, variable
+from jaxaudit.analyses.dims import UNKNOWN, constant, product, variable
 from jaxaudit.analyses.shapes.facts import (
     DEVICES,
     NOTHING,
@@ -233,9 +233,7 @@ def _size(look: Look, base: ShapeFact) -> ShapeFact:
         return NOTHING
     if isinstance(axis, int) and -len(base.dims) <= axis < len(base.dims):
         return integer(base.dims[axis])
-    total = constant(1)
-    for dim in base.dims:
-        total = total * dim
+    total = base.dims[0] if len(base.dims) == 1 else product(base.dims)
     return integer(total) if axis is None else NOTHING
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, constant, product
+from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, integer, sequence
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
-from jaxaudit.analyses.shapes.mapped import place_of, resized
+from jaxaudit.analyses.shapes.mapped import marked, place_of, resized
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer
 from jaxaudit.analyses.shapes.transfer.maps import running_dtype
 from jaxaudit.analyses.shapes.transfer.matrices import MATRICES, floating
@@ -126,7 +127,8 @@ def _spaced(look: Look) -> ShapeFact:
     ends = [array_like(look.fact(name)).dims for name in ("start", "stop")]
     if any(dims != () for dims in ends) or look.has("dtype", "axis"):
         return NOTHING
-    return array((UNKNOWN if size is None else size,), "float32")
+    made = array((UNKNOWN if size is None else size,), "float32")
+    return marked(made, 0, made_by("ordered", look.op))
 
 
 def _at_least(look: Look) -> ShapeFact:

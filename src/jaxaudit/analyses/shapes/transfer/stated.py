@@ -19,7 +19,7 @@ from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Like, Made, Number, Parts, Result, Shaped
 
-_ALWAYS = frozenset(("self", "key", "dtype", "param_dtype"))
+_ALWAYS = frozenset(("self", "key", "dtype", "param_dtype", "out_sharding"))
 """Arguments that every stated result takes into account."""
 
 

@@ -39,6 +39,8 @@ _NAMED_TUPLES = classes.bases("namedtuple")
 _ENUMS = classes.bases("enum")
 _NEUTRAL = classes.bases("neutral")
 _STATELESS = classes.bases("stateless")
+_FROM_HERE_ON = "KW_ONLY"
+"""The annotation behind which all fields of a dataclass are given by name: `_: KW_ONLY`."""
 
 
 def define(it: Interpreter, node: ast.ClassDef) -> Exit:
@@ -53,7 +55,8 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     kind, frozen = _kind(node, bases, decorators)
     fields = _fields(bases, kind, _own_fields(node, decorators, made))
     defaults = _defaults(frame, bases, fields)
-    cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
+    words = _keyword_only(node, bases)
+    cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators, words)
     for name, member in list(frame.env.items()):
         frame.env[name] = _owned(it, member, cls)
     refuses = next((one for one in (*decorators, *library_bases(cls)) if one in _REFUSING), "")
@@ -72,7 +75,8 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
 
 def _owned(it: Interpreter, member: Abstract, cls: ClassValue) -> Abstract:
     """Return a method with the class that it belongs to, under its transformations too."""
-    if isinstance(member, FunctionValue) and member.owner is None:
+    # What a class only assigns is a function of somebody else: the default of a field, mostly.
+    if isinstance(member, FunctionValue) and member.owner is None and member.frame is cls.frame:
         owned = replace(member, owner=cls)
         it.defined[member.node] = owned
         return owned
@@ -123,12 +127,29 @@ def _own_fields(node: ast.ClassDef, decorators: tuple[str, ...], made: frozenset
 
 def _is_of_instances(annotation: ast.expr) -> bool:
     """Whether an annotation declares a field: not one of the class, nor what heirs have to give in any way."""
+    return _outermost(annotation) not in ("ClassVar", "AbstractVar", "AbstractClassVar", _FROM_HERE_ON)
+
+
+def _outermost(annotation: ast.expr) -> str:
     match unquoted(annotation):
         case ast.Subscript(value=outer):
-            return _is_of_instances(outer)
+            return _outermost(outer)
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name not in ("ClassVar", "AbstractVar", "AbstractClassVar")
-    return True
+            return name
+    return ""
+
+
+def _keyword_only(node: ast.ClassDef, bases: tuple[Abstract, ...]) -> frozenset[str]:
+    """Return the fields that a generated constructor takes by name alone, those of its bases among them."""
+    found = {name for base in bases if isinstance(base, ClassValue) for name in base.keyword_only}
+    by_name = _says(node.decorator_list, "kw_only")
+    for one in node.body:
+        if isinstance(one, ast.AnnAssign) and _outermost(one.annotation) == _FROM_HERE_ON:
+            by_name = True
+        found.difference_update(_targets(one))
+        if by_name or (isinstance(one, ast.AnnAssign | ast.Assign) and one.value and _says([one.value], "kw_only")):
+            found.update(_targets(one))
+    return frozenset(found)
 
 
 def _made_fields(it: Interpreter, node: ast.ClassDef) -> frozenset[str]:
@@ -226,7 +247,7 @@ def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, spa
 
 
 def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> dict[str, Abstract]:
-    values: dict[str, Abstract] = dict(zip(cls.fields, given.placed, strict=False))
+    values: dict[str, Abstract] = dict(zip(cls.placed, given.placed, strict=False))
     open_ended = given.star is not None or given.stars is not None
     converted = _converted(cls) if renames_fields(cls) else ()
     for name in cls.fields:

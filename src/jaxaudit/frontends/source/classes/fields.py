@@ -65,10 +65,9 @@ def _fixed(cls: ClassValue) -> tuple[tuple[str, ast.stmt], ...]:
 
 def _by_own_name(cls: ClassValue, field: ast.AnnAssign) -> bool:
     """Whether a field is made by a `partial` that says it is structure: `fixed = partial(field, static=True)`."""
-    frame = cls.frame.module.frame
-    if frame is None or not isinstance(field.value, ast.Call) or not isinstance(field.value.func, ast.Name):
+    if not isinstance(field.value, ast.Call) or not isinstance(field.value.func, ast.Name):
         return False
-    maker = frame.env.get(field.value.func.id)
+    maker = cls.frame.module.member(field.value.func.id)
     if not isinstance(maker, PartialValue):
         return False
     given = {word: value.value for word, value in maker.kwargs.items() if isinstance(value, Const)}

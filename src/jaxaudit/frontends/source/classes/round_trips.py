@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.constructors import asked_values, changed_fields
@@ -74,7 +74,16 @@ def round_trip(cls: ClassValue) -> RoundTrip | None:
         return _problem(rebuilt.misfit.node, f"`{cls.name}` {rebuilt.misfit.text}")
     if rebuilt.call is None:
         return _bare(node, rebuilt, flattening, where)
-    return _constructed(cls, rebuilt, rebuilt.call, flattening, where)
+    owner = _with_constructor(cls.bases) if rebuilt.inherited else cls
+    return None if owner is None else _constructed(owner, rebuilt, rebuilt.call, flattening, where)
+
+
+def _with_constructor(bases: Iterable[object]) -> ClassValue | None:
+    """Return the first of some classes that has a constructor of its own, or inherits one in sight."""
+    first = next(iter(bases), None)
+    if not isinstance(first, ClassValue) or first.node is None or _method(first.node, "__init__") is not None:
+        return first if isinstance(first, ClassValue) and first.node is not None else None
+    return _with_constructor(first.bases)
 
 
 @lru_cache(maxsize=1024)

@@ -35,6 +35,8 @@ class Rebuilt:
     positional: list[str] = field(default_factory=list)
     keywords: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
+    inherited: bool = False
+    """Whether it is the constructor of the base class that is called, on a bare object."""
     misfit: Misfit | None = None
 
 
@@ -101,6 +103,9 @@ class _Reader:
     def _construct(self, value: ast.expr) -> None:
         if not isinstance(value, ast.Call) or not self._is_class(value.func) or self.made.call is not None:
             raise _UnreadableError
+        self._hand_over(value)
+
+    def _hand_over(self, value: ast.Call) -> None:
         self.made.call = value
         for one in value.args:
             self.made.positional += self._spread(one.value) if isinstance(one, ast.Starred) else [self._origin(one)]
@@ -196,6 +201,15 @@ class _Reader:
 
     def _set(self, call: ast.Call) -> None:
         match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="__init__")) if name in self.fresh:
+                self._hand_over(call)
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=ast.Name(id="super"), args=[_, ast.Name(id=name)]), attr="__init__"
+                )
+            ) if name in self.fresh:
+                self._hand_over(call)
+                self.made.inherited = True
             case ast.Call(
                 func=ast.Name(id="setattr") | ast.Attribute(attr="__setattr__"),
                 args=[ast.Name(id=name), ast.Constant(value=str() as attr), value],

@@ -130,6 +130,8 @@ def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span, *, 
             attrs["private"] = is_own(scope.function.node, frame.function.node, identifier)
         it.emit("py.store_nonlocal", span, {"value": _stored(it, value, span)}, attrs, results=0)
         if scope is not None:
+            for loop in it.rebound:
+                loop.setdefault((scope, identifier), scope.env[identifier])
             scope.env[identifier] = value
         return
     if identifier in frame.captured and identifier in frame.env:

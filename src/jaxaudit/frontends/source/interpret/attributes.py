@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.fields import role
-from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
+from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, has_unknown_base, library_bases
 from jaxaudit.frontends.source.classes.round_trips import left_out
 from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -87,7 +87,7 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
 
 def _module_attribute(it: Interpreter, base: ModuleValue, name: str, span: Span) -> Abstract:
     module = base.module
-    found = module.frame.env.get(name) if module.frame is not None else None
+    found = module.member(name)
     if isinstance(found, Leaf):
         return _global_read(it, f"{module.name}.{name}", found, span)
     if found is not None:
@@ -121,7 +121,7 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         default = name in box.cls.fields and box.cls.kind != "plain" and "property" not in member.kind
         return member if default else _method(it, member, base, span)
     if isinstance(member, Transformed):
-        return PartialValue(member, (base,), {})
+        return member if member.static else PartialValue(member, (base,), {})
     # A class-level value is the instance's only where nothing else could have set it.
     if member is not None and not isinstance(member, Leaf) and name not in box.cls.fields and box.value is None:
         return member
@@ -144,7 +144,8 @@ def _is_hidden(cls: ClassValue, name: str) -> bool:
     A method of theirs puts it there, a library's base makes fields of what is annotated, or they are classes.
     """
     libraries = {*library_bases(cls)}
-    annotated = name in cls.fields and cls.kind == "plain" and not bases("neutral").issuperset(libraries)
+    strange = has_unknown_base(cls) or not bases("neutral").issuperset(libraries)
+    annotated = name in cls.fields and cls.kind == "plain" and strange
     return annotated or "builtins.type" in libraries or is_replaced(cls, name)
 
 
@@ -216,7 +217,7 @@ def _super_attribute(it: Interpreter, base: Super, name: str, span: Span) -> Abs
             found = _method(it, member, base.receiver, span)
             return replace(found, behind=base.owner) if isinstance(found, BoundMethod) else found
         if isinstance(member, Transformed):
-            return PartialValue(member, (base.receiver,), {})
+            return member if member.static else PartialValue(member, (base.receiver,), {})
         if member is not None:
             return member
     return Attribute(base, name)
@@ -231,7 +232,7 @@ def _record_attribute(it: Interpreter, base: Record, name: str, span: Span) -> A
     member = find_in_class(base.cls, name)
     if isinstance(member, FunctionValue):
         return _method(it, member, base, span)
-    if isinstance(member, Transformed):
+    if isinstance(member, Transformed) and not member.static:
         return PartialValue(member, (base,), {})
     return Attribute(base, name) if member is None else member
 

@@ -10,8 +10,17 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
 from jaxaudit.frontends.source.values.frames import Env
 from jaxaudit.frontends.source.values.heap import Box, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
-from jaxaudit.frontends.source.values.questions import asked_about
-from jaxaudit.frontends.source.values.structure import leaves, materialise, merge, merge_boxes, options, same
+from jaxaudit.frontends.source.values.questions import asked_about, asks_kind
+from jaxaudit.frontends.source.values.sides import Sides
+from jaxaudit.frontends.source.values.structure import (
+    common_class,
+    leaves,
+    materialise,
+    merge,
+    merge_boxes,
+    options,
+    same,
+)
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import Span
@@ -30,6 +39,8 @@ class Arm:
     """What the condition says of variables on this way: after `if x is None`, `x` is None."""
     doubted: bool = False
     """Whether this way is there for callers other than the one in sight."""
+    sides: Sides = field(default_factory=dict)
+    """What the condition asks, with the answers that lead this way."""
 
 
 @record
@@ -41,6 +52,7 @@ class _Outcome:
     reads: Reads
     narrowed: Mapping[str, Abstract]
     asked: Mapping[Abstract | Value, Value]
+    sides: Sides
 
     def bound(self, name: str, before: Env) -> Abstract | None:
         """Return what a variable is at the end, as if the condition had said nothing of it."""
@@ -61,7 +73,10 @@ def run_arms(
     if test is not None and condition is not None:
         it.frame.asked = {**known, **dict.fromkeys(asked_about(it, test), condition)}
         it.frame.is_conditional = True
+    doubtful = test is not None and asks_kind(it, test)
+    it.frame.guarded += doubtful
     outcomes = [_run(it, arm, before, reads, span) for arm in arms]
+    it.frame.guarded -= doubtful
     falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
     merger = _Merger(it, falling, span)
     env = merger.environment(before) if falling else before
@@ -150,10 +165,13 @@ def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _O
     it.restore(reads)
     it.heap.begin()
     it.frame.doubt(arm.doubted)
+    known, it.sides = it.sides, {**it.sides, **arm.sides}
     with it.builder.nested("branch", arm.label, span) as region:
         leaving = arm.run()
+    it.sides = known
     it.frame.doubt(-arm.doubted)
-    outcome = _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads(), arm.narrowed, it.frame.asked)
+    changes, reads = it.heap.undo(), it.reads()
+    outcome = _Outcome(region, it.frame.env, changes, leaving, reads, arm.narrowed, it.frame.asked, arm.sides)
     it.frame.asked = asked
     return outcome
 
@@ -224,6 +242,9 @@ class _Merger:
             self.columns.append(parts)
             self.made.append(self.it.builder.value(self.span))
             self._known[key] = one_of(self.it, self.made[-1], values)
+            if all(outcome.sides for outcome in self.falling):
+                ways = zip((outcome.sides for outcome in self.falling), values, strict=True)
+                self.it.chosen[self.made[-1]] = tuple(ways)
         return self._known[key]
 
     def heap(self) -> None:
@@ -247,12 +268,7 @@ def one_of(it: Interpreter, value: Value, values: Sequence[Abstract]) -> Leaf:
     arrays = all(isinstance(one, Leaf) and one.array for one in values)
     if any(isinstance(one, Leaf) and one.value in it.outside for one in values):
         it.outside.add(value)
-    return Leaf(value, _common_class(values), _held_by_all(values), arrays, options(it, values))
-
-
-def _common_class(values: Sequence[Abstract]) -> str:
-    classes = {value.cls if isinstance(value, Leaf) else "" for value in values}
-    return classes.pop() if len(classes) == 1 else ""
+    return Leaf(value, common_class(values), _held_by_all(values), arrays, options(it, values))
 
 
 def _held_by_all(values: Sequence[Abstract]) -> Abstract | None:

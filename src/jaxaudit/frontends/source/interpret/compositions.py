@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.callables import Library
-from jaxaudit.frontends.source.values.model import Abstract, Const
+from jaxaudit.frontends.source.values.callables import Library, PartialValue
+from jaxaudit.frontends.source.values.model import Abstract, Const, TupleValue
 from jaxaudit.spans import Span
 
 Handler = Callable[["Interpreter", Arguments, Span], Abstract | None]
@@ -31,4 +32,21 @@ def _choosing(library: str) -> Handler:
     return select
 
 
-HANDLERS: dict[str, Handler] = {f"{library}.select": _choosing(library) for library in ("jax.numpy", "numpy")}
+def _make_with_state(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return what makes a module and its state: `make_with_state(Net)`, to be called with the arguments of `Net`."""
+    cls = given.get(0, "make_model")
+    return None if cls is None else PartialValue(Library(_MADE), (cls,), {}, span=span)
+
+
+def _made_with_state(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    model = it.call(given.positional[0], replace(given, positional=given.positional[1:]), span)
+    return TupleValue((model, it.call(Library("equinox.nn.State"), Arguments((model,)), span)))
+
+
+_MADE = "equinox.nn.make_with_state.made"
+
+HANDLERS: dict[str, Handler] = {
+    **{f"{library}.select": _choosing(library) for library in ("jax.numpy", "numpy")},
+    "equinox.nn.make_with_state": _make_with_state,
+    _MADE: _made_with_state,
+}

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.callables import (
+    Attribute,
+    FunctionValue,
+    Library,
+    PartialValue,
+    Transformed,
+    made_static,
+)
 from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.libraries.lookup import canonical
 
@@ -19,6 +26,8 @@ _KINDS = {
     "functools.lru_cache": "cached",
     "functools.cache": "cached",
 }
+_ON_CLASSES = ("__init_subclass__", "__class_getitem__")
+"""Methods that Python gives the class without being told."""
 _TRANSPARENT = frozenset(
     """abc.abstractmethod typing.overload typing.final typing.override typing.no_type_check typing.runtime_checkable
     typing.dataclass_transform typing_extensions.dataclass_transform
@@ -32,7 +41,8 @@ _TRANSPARENT = frozenset(
 
 def apply(it: Interpreter, function: FunctionValue, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Abstract:
     """Apply the decorators of a function, from the inside out."""
-    value: Abstract = function
+    on_class = it.frame.kind == "class" and function.name in _ON_CLASSES
+    value: Abstract = replace(function, kind="class") if on_class else function
     for decorator in reversed(node.decorator_list):
         value = _apply_one(it, value, it.evaluate(decorator), it.span(decorator), decorator)
     return value
@@ -42,6 +52,8 @@ def _apply_one(it: Interpreter, value: Abstract, decorator: Abstract, span: obje
     name = decorator_name(it, decorator, node)
     if isinstance(value, FunctionValue) and name in _KINDS:
         return replace(value, kind=_KINDS[name])
+    if isinstance(value, Transformed) and name == "builtins.staticmethod":
+        return made_static(value)
     if name in _TRANSPARENT:
         return value
     if isinstance(decorator, Attribute) and decorator.name in ("setter", "deleter", "getter"):

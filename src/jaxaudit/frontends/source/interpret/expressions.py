@@ -17,9 +17,10 @@ from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.values.heap import OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Ref, Slice, named
+from jaxaudit.frontends.source.values.sides import settled, sides
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.type_tests import is_for_others, narrowed
-from jaxaudit.ir import Exit, Size
+from jaxaudit.ir import Exit, Size, Value
 from jaxaudit.ir.functions import MIRRORED
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
@@ -39,10 +40,7 @@ def constant(it: Interpreter, node: ast.Constant) -> Abstract:
 
 def name(it: Interpreter, node: ast.Name) -> Abstract:
     """Look a name up: local, enclosing functions, module, builtins."""
-    frame, identifier = it.frame, node.id
-    if identifier in frame.env and identifier not in frame.global_names:
-        return frame.env[identifier]
-    return _look_around(it, identifier, it.span(node))
+    return settled(it, look_up(it, node.id, it.span(node)))
 
 
 def look_up(it: Interpreter, identifier: str, span: Span) -> Abstract:
@@ -80,7 +78,7 @@ def note_asked(it: Interpreter, identifier: str, span: Span) -> None:
 
 def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
     module = it.frame.module
-    found = module.frame.env.get(identifier) if module.frame is not None else None
+    found = module.member(identifier)
     if found is None:
         if hasattr(builtins, identifier):
             return Library(f"builtins.{identifier}")
@@ -306,6 +304,7 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
             run,
             narrowed(it, node.test, holds=then),
             is_for_others(it, node.test, holds=then),
+            sides(it, node.test, holds=then),
         )
 
     # The blank in the name keeps this temporary apart from every variable of the program.
@@ -315,7 +314,7 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
 
 def attribute(it: Interpreter, node: ast.Attribute) -> Abstract:
     """Read an attribute."""
-    return attributes.read(it, it.evaluate(node.value), node.attr, it.span(node))
+    return settled(it, attributes.read(it, it.evaluate(node.value), node.attr, it.span(node)))
 
 
 def subscript(it: Interpreter, node: ast.Subscript) -> Abstract:
@@ -334,39 +333,45 @@ def slice_(it: Interpreter, node: ast.Slice) -> Abstract:
 
 def text(it: Interpreter, node: ast.JoinedStr) -> Abstract:
     """Return an f-string; every value in it is turned into text."""
-    constant_parts: list[str] | None = []
-    for part in node.values:
-        if isinstance(part, ast.Constant):
-            if constant_parts is not None:
-                constant_parts.append(str(part.value))
-            continue
-        piece = _formatted(it, part)
-        constant_parts = None if piece is None or constant_parts is None else [*constant_parts, piece]
-    if constant_parts is not None:
-        return Const("".join(constant_parts))
-    return Leaf(it.emit("py.operator", it.span(node), attrs={"operator": "text"}).result, "builtins.str")
+    pieces = [_formatted(it, part) for part in node.values]
+    if all(isinstance(piece, str) for piece in pieces):
+        return Const("".join(map(str, pieces)))
+    return _text(it, it.span(node), [piece for piece in pieces if isinstance(piece, Value)])
 
 
-def _formatted(it: Interpreter, part: ast.expr) -> str | None:
+def _text(it: Interpreter, span: Span, values: Sequence[Value]) -> Leaf:
+    """Return a text; what it shows of some values is nothing that could be computed with."""
+    made = it.emit("py.operator", span, attrs={"operator": "text", "values": tuple(values)})
+    return Leaf(made.result, "builtins.str")
+
+
+def _formatted(it: Interpreter, part: ast.expr) -> str | Value | None:
+    """Return a piece of a text: what it says, or the value that it is made of."""
+    if isinstance(part, ast.Constant):
+        return str(part.value)
     if not isinstance(part, ast.FormattedValue):
         return None
     value = it.evaluate(part.value)
     spec = "" if part.format_spec is None else ast.unparse(part.format_spec)
     if isinstance(value, Const) and not spec:
         return str(value.value)
-    span = it.span(part.value)
-    if isinstance(value, Leaf | Ref):
-        it.emit("py.format", span, {"value": materialise(it, value, span)}, {"spec": spec}, results=0)
-    return None
+    return _note_shown(it, value, spec, it.span(part.value))
+
+
+def _note_shown(it: Interpreter, value: Abstract, spec: str, span: Span) -> Value | None:
+    """Note that a value becomes text."""
+    if not isinstance(value, Leaf | Ref):
+        return None
+    shown = materialise(it, value, span)
+    it.emit("py.format", span, {"value": shown}, {"spec": spec}, results=0)
+    return shown
 
 
 def note_format(it: Interpreter, template: str, values: Sequence[Abstract], span: Span) -> Leaf:
     """Return the text that `template % values` or `template.format(values)` makes; each value is turned into text."""
     spec = ".f" if _NUMBER_FORMAT.search(template) else ""
-    for value in values:
-        if isinstance(value, Leaf | Ref):
-            it.emit("py.format", span, {"value": materialise(it, value, span)}, {"spec": spec}, results=0)
-    return Leaf(it.emit("py.operator", span, attrs={"operator": "text"}).result, "builtins.str")
+    shown = [_note_shown(it, value, spec, span) for value in values]
+    return _text(it, span, [value for value in shown if value is not None])
 
 
 def formatted(it: Interpreter, node: ast.FormattedValue) -> Abstract:

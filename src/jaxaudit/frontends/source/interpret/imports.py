@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Module, Project
@@ -65,23 +66,45 @@ def module_or_library(it: Interpreter, name: str) -> Abstract:
 
 
 def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
-    """Interpret `from a import b, c as d`, relative and star imports included."""
+    """Interpret `from a import b, c as d`, relative and star imports included.
+
+    A file that is not audited itself imports what somebody asks for: most of a large project is never asked for.
+    """
+    importer = it.frame.module
+    can_wait = not importer.audited and it.frame is importer.frame and node in importer.tree.body
+    for alias in node.names:
+        name = alias.asname or alias.name
+        if alias.name == "*":
+            _import_star(it, imported_module(it.project, importer, node))
+        elif can_wait and name not in it.frame.env:
+            importer.waiting[name] = partial(_import_now, it, importer, node, alias)
+        else:
+            it.frame.env[name] = _imported(it, node, alias)
+    return Exit.FALL
+
+
+def _import_now(it: Interpreter, importer: Module, node: ast.ImportFrom, alias: ast.alias) -> None:
+    """Carry out an import of a file that waited until somebody asked for the name."""
+    assert importer.frame is not None
+    asking, it.frame = it.frame, importer.frame
+    try:
+        importer.frame.env[alias.asname or alias.name] = _imported(it, node, alias)
+    finally:
+        it.frame = asking
+
+
+def _imported(it: Interpreter, node: ast.ImportFrom, alias: ast.alias) -> Abstract:
+    """Return what `from a import b` means in the open module."""
     importer, dotted = it.frame.module, node.module or ""
     source, module = _source_name(importer, node), imported_module(it.project, importer, node)
-    for alias in node.names:
-        if alias.name == "*":
-            _import_star(it, module)
-        elif module is None and source is None:
-            inner = it.project.beside(importer, node.level, f"{dotted}.{alias.name}".strip("."))
-            reason = f"{'.' * node.level}{dotted} is not part of what was read"
-            found = it.unknown(reason, it.span(node), alias.name) if inner is None else it.module_value(inner)
-            it.frame.env[alias.asname or alias.name] = found
-        elif module is None:
-            # The source may be a folder without `__init__.py`, and the name a module in it.
-            it.frame.env[alias.asname or alias.name] = module_or_library(it, f"{source}.{alias.name}")
-        else:
-            it.frame.env[alias.asname or alias.name] = _member(it, module, alias.name, it.span(node))
-    return Exit.FALL
+    if module is not None:
+        return _member(it, module, alias.name, it.span(node))
+    if source is not None:
+        # The source may be a folder without `__init__.py`, and the name a module in it.
+        return module_or_library(it, f"{source}.{alias.name}")
+    inner = it.project.beside(importer, node.level, f"{dotted}.{alias.name}".strip("."))
+    reason = f"{'.' * node.level}{dotted} is not part of what was read"
+    return it.unknown(reason, it.span(node), alias.name) if inner is None else it.module_value(inner)
 
 
 def is_there(it: Interpreter, node: ast.Import | ast.ImportFrom) -> bool:
@@ -117,7 +140,7 @@ def _source_name(module: Module, node: ast.ImportFrom) -> str | None:
 
 def _member(it: Interpreter, module: Module, name: str, span: Span) -> Abstract:
     it.module_value(module)
-    found = module.frame.env.get(name) if module.frame is not None else None
+    found = module.member(name)
     if found is not None:
         return found
     inner = it.project.find(f"{module.name}.{name}", module)
@@ -129,12 +152,9 @@ def _member(it: Interpreter, module: Module, name: str, span: Span) -> Abstract:
 def _import_star(it: Interpreter, module: Module | None) -> None:
     if module is None:
         return
-    value = it.module_value(module)
-    frame = value.module.frame
-    if frame is None:
-        return
+    it.module_value(module)
     listed = _exported(module)
-    for name, found in list(frame.env.items()):
+    for name, found in list(module.members().items()):
         if name in listed if listed is not None else not name.startswith("_"):
             it.frame.env[name] = found
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.derivatives import Rules
     from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
     from jaxaudit.frontends.source.values.arguments import Arguments
+    from jaxaudit.frontends.source.values.sides import Sides
 
 Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 """Attributes and module-level variables that were read already."""
@@ -62,6 +63,8 @@ class Interpreter:
         self.builder = Builder()
         self.heap = Heap()
         self.frame: Frame
+        self.rebound: list[dict[tuple[Frame, str], Abstract]] = []
+        """For each open loop, which variables of enclosing functions it changed, and what they held before."""
         self.entered: set[FunctionNode] = set()
         self.left_out: dict[FunctionNode, str] = {}
         """Functions that are not entered on purpose, and why."""
@@ -110,6 +113,10 @@ class Interpreter:
         """The objects whose constructors are open."""
         self.taken: set[ast.stmt] = set()
         """The first statements of the sides of conditions that were interpreted."""
+        self.sides: Sides = {}
+        """What the conditions ask whose sides are open, and the answers."""
+        self.chosen: dict[Value, tuple[tuple[Sides, Abstract], ...]] = {}
+        """For values that a condition chose, what it asked for each of the things it may be."""
         self.set_up: set[int] = set()
         """The linen modules whose `setup` was run."""
         self.optimizers: dict[ast.AST, FunctionValue] = {}

@@ -33,7 +33,7 @@ from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import SEVERAL_ARRAYS
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.trees import Border
-from jaxaudit.libraries.lookup import ROWS, canonical, lookup
+from jaxaudit.libraries.lookup import ROWS, canonical, lookup, plays
 from jaxaudit.libraries.results import Made, Parts
 from jaxaudit.libraries.rows import Row
 from jaxaudit.libraries.unmodelled import UNMODELLED
@@ -63,7 +63,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
                 return made
     if name in transforms.WRAPPERS:
         return transforms.wrap(it, name, given, span)
-    row = lookup(name)
+    row = _for_class(name, given) or lookup(name)
     if row is not None:
         made = likeness.alike(it, row, given, emit_row(it, row, name, given, span), span)
         protocols.note(it, row, given)
@@ -83,6 +83,12 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     return calls.unknown_call(it, Library(name), given, reason, span, name, cls)
 
 
+def _for_class(name: str, given: Arguments) -> Row | None:
+    """Return the row of what makes a module of a module of some class, where that class has one of its own."""
+    first = next(iter(given.all()), None) if plays(name, "module.convert") else None
+    return lookup(f"{first.cls}.{name.rpartition('.')[2]}") if isinstance(first, Leaf) and first.cls else None
+
+
 def row_of(name: str) -> Row | None:
     """Return the row of a library name."""
     return lookup(name)
@@ -99,6 +105,8 @@ def emit_row(
         box = it.heap[first]
         if isinstance(box, ListBox) and box.count is not None:
             attrs["count"] = box.count
+    if row.op == "array.join" and given.positional and keys_of(it, given.positional[0]):
+        attrs["orders"] = orders(it, given.positional[:1])
     if row.op == "tree.other" or row.trees:
         attrs["border"] = _border(it, row, given)
         if any(keys_of(it, one) for one in given.positional):

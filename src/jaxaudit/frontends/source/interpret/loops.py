@@ -19,7 +19,7 @@ from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
-from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names, changing
+from jaxaudit.frontends.source.values.frames import Env, Frame, LoopExits, assigned_names, changing
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import kind_of, leaves, materialise, rebuild, same
@@ -100,6 +100,8 @@ class _Attempt:
     """The objects that a turn changes though they were taken to stay."""
     unchanged: set[int] = field(default_factory=set)
     """The objects that were expected to change and did not."""
+    outer: set[tuple[Frame, str]] = field(default_factory=set)
+    """The variables of other scopes that functions change which a turn calls."""
     extra: list[Value] = field(default_factory=list)
     entered: tuple[int, int] = (0, 0)
     once: dict[str, object] = field(default_factory=dict)
@@ -121,6 +123,8 @@ class Loop:
         self.expected = self._expected(node)
         self.havoc = set(self.expected)
         """The objects that turns change."""
+        self.outer: dict[tuple[Frame, str], Abstract] = {}
+        """The variables of other scopes that turns change, and what they held before."""
         self.reads = it.reads()
         self.returned, self.yielded, self.left = len(it.frame.returns), len(it.frame.yields), len(it.frame.left)
 
@@ -132,7 +136,7 @@ class Loop:
         """
         attempt = self._attempt(turn, collect)
         for _ in range(_ATTEMPTS):
-            if not (attempt.unstable or attempt.changed or attempt.unchanged):
+            if not (attempt.unstable or attempt.changed or attempt.unchanged or attempt.outer):
                 break
             for holder in attempt.unstable:
                 self.opaque[holder] = self.opaque.get(holder, 0) + 1
@@ -158,6 +162,7 @@ class Loop:
         boxes = {id_: head.box(Ref(id_), self.opaque) for id_ in sorted(self.havoc)}
         self.split = head.split
         it.heap.begin()
+        it.rebound.append({})
         for id_, box in boxes.items():
             it.heap[Ref(id_)] = box
         it.frame.env.update(heads)
@@ -172,6 +177,11 @@ class Loop:
         changed = set(it.heap.undo())
         attempt.unstable |= {holder for id_, (holder, _) in self.split.items() if id_ in changed}
         attempt.changed |= changed - self.havoc - self.split.keys()
+        rebound = {at: was for at, was in it.rebound.pop().items() if at[0].opened < index.id and at not in self.outer}
+        for (scope, name), was in rebound.items():
+            scope.env[name] = was
+        self.outer.update(rebound)
+        attempt.outer = set(rebound)
         return attempt
 
     def _forget_outer_variables(self) -> None:
@@ -183,6 +193,8 @@ class Loop:
                 scope = scope.enclosing()
             if scope is not None:
                 scope.env[name] = it.unknown("a loop changes this variable of another function", self.span, name)
+        for scope, name in self.outer:
+            scope.env[name] = it.unknown("a loop changes this variable of another function", self.span, name)
         for name in sorted(self.names & frame.global_names):
             frame.global_reads[name] = it.unknown("a loop changes this global", self.span, name)
 

@@ -25,6 +25,7 @@ from jaxaudit.spans import Span, span_of
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.names.scope import Scope
     from jaxaudit.frontends.source.values.frames import Frame
+    from jaxaudit.frontends.source.values.model import Abstract
 
 Loader = Callable[[str], SourceFile | None]
 """Reads a file of the project that is not audited; None when there is none."""
@@ -67,11 +68,28 @@ class Module:
     """True once its top level has been interpreted to the end."""
     scopes: Mapping[ast.AST, Scope] | None = None
     """Its functions, classes and itself with what they bind and read, once somebody asks."""
+    waiting: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """What binds the names that it imports from other files, where nobody has asked for them yet."""
 
     @property
     def base(self) -> str:
         """The dotted name that relative imports start from."""
         return self.name if self.package else self.name.rpartition(".")[0]
+
+    def member(self, name: str) -> Abstract | None:
+        """Return one of its variables; an import that waited for this is carried out."""
+        if self.frame is None:
+            return None
+        bind = self.waiting.pop(name, None)
+        if bind is not None and name not in self.frame.env:
+            bind()
+        return self.frame.env.get(name)
+
+    def members(self) -> Mapping[str, Abstract]:
+        """Return all of its variables."""
+        for name in list(self.waiting):
+            self.member(name)
+        return {} if self.frame is None else self.frame.env
 
 
 @mutable

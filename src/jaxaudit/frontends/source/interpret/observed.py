@@ -179,10 +179,10 @@ class _Giver:
     def _member(self, path: str, name: str) -> Abstract | None:
         """Find a class or function of the project by the qualified name that Python gives it."""
         module = self.it.project.modules.get(self.shown(path)) if path else None
-        if module is None or module.frame is None:
+        if module is None:
             return None
         first, *rest = name.split(".")
-        found = module.frame.env.get(first)
+        found = module.member(first)
         for part in rest:
             found = found.namespace.get(part) if isinstance(found, ClassValue) else None
         return found

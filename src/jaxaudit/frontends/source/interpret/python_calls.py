@@ -196,12 +196,14 @@ def _iter(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         method = find_in_class(box.cls, "__iter__")
         if isinstance(method, FunctionValue):
             return it.call(BoundMethod(method, value), Arguments(), span)
-    return value
+    return value.at(_rows(it, value, "iterator", span)) if isinstance(value, Leaf) else value
 
 
 def _next(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Return an element of an iterator: which one depends on how far it has come."""
     value = given.positional[0] if len(given.positional) == 1 else NONE
+    if isinstance(value, Leaf):
+        return Leaf(it.emit("py.call_library", span, {"iterator": value.value}, {"function": "builtins.next"}).result)
     if not isinstance(value, Sequence | Zip | Range | TupleValue | Ref):
         return None
     # How far an iterator has come is the state that `next` reads and moves on.

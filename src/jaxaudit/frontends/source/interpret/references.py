@@ -38,7 +38,9 @@ def run_kernel(it: Interpreter, callee: Transformed, given: Arguments, span: Spa
     label = name_of(callee.function)
     with it.builder.nested("function", label, span) as region:
         references = [_reference(it, at, whole, name, span) for at, name in enumerate(names)]
-        transforms.call_inside(it, callee.function, Arguments(tuple(references)), span)
+        # What a kernel takes by `*` are further references, as many as its options ask for.
+        rest = it.unknown("further references", span)
+        transforms.call_inside(it, callee.function, Arguments(tuple(references), star=rest), span)
     it.builder.close(region)
     attrs = {"function": label, "spelling": callee.spelling}
     operands = tuple(dict.fromkeys(value for one in given.all() for value in leaves(it, one)))

@@ -24,11 +24,10 @@ from jaxaudit.frontends.source.values.callables import (
     Transformed,
     written_in,
 )
-from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Frame, free_names
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, Sequence, TupleValue, Zip
-from jaxaudit.frontends.source.values.structure import kind_of, leaves
+from jaxaudit.frontends.source.values.structure import is_function, kind_of, leaves
 from jaxaudit.ir import Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import Span, span_of

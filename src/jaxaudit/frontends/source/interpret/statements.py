@@ -16,8 +16,9 @@ from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, named
+from jaxaudit.frontends.source.values.sides import sides
 from jaxaudit.frontends.source.values.structure import leaves, materialise
-from jaxaudit.frontends.source.values.type_tests import is_for_others, narrowed
+from jaxaudit.frontends.source.values.type_tests import is_for_others, matches, narrowed, narrowed_case
 from jaxaudit.ir import Exit
 
 _EXPECT_FAILURE = frozenset(
@@ -60,15 +61,12 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
     then = _block(it, node.body)
     if condition == _JIT_IS_OFF:
         then = _without_jit(it, node)
-    arms = [
-        Arm("then", then, narrowed(it, node.test, holds=True), is_for_others(it, node.test, holds=True)),
-        Arm(
-            "else",
-            _block(it, node.orelse),
-            narrowed(it, node.test, holds=False),
-            is_for_others(it, node.test, holds=False),
-        ),
-    ]
+
+    def arm(label: str, run: Callable[[], Exit], holds: bool) -> Arm:
+        told = narrowed(it, node.test, holds=holds)
+        return Arm(label, run, told, is_for_others(it, node.test, holds=holds), sides(it, node.test, holds=holds))
+
+    arms = [arm("then", then, True), arm("else", _block(it, node.orelse), False)]
     return run_arms(it, arms, it.span(node), "if", asked, node.test)
 
 
@@ -273,12 +271,18 @@ def _manages(it: Interpreter, item: ast.withitem, name: str) -> bool:
 
 
 def match_(it: Interpreter, node: ast.Match) -> Exit:
-    """Interpret each case as an alternative; names that patterns bind to parts of the subject are unknown."""
+    """Interpret each case that may match as an alternative; names that patterns bind to parts are unknown."""
     subject = it.evaluate(node.subject)
     span = it.span(node.subject)
     patterns(it, subject, (case.pattern for case in node.cases), span)
-    arms = [Arm("case", _case(it, case, subject)) for case in node.cases]
-    if not any(isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None for case in node.cases):
+    arms: list[Arm] = []
+    for case in node.cases:
+        answer = matches(it, case.pattern, subject)
+        if answer is not False:
+            arms.append(Arm("case", _case(it, case, subject), narrowed_case(it, node.subject, case.pattern)))
+        if answer and case.guard is None:
+            break
+    else:
         arms.append(Arm("no case", lambda: Exit.FALL))
     return run_arms(it, arms, it.span(node), "match", materialise(it, subject, span))
 
@@ -291,9 +295,17 @@ def _case(it: Interpreter, case: ast.match_case, subject: Abstract) -> Callable[
                 it.frame.env[name] = it.unknown("bound by a pattern", it.span(pattern), name)  # type: ignore[arg-type]
         if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is not None:
             it.frame.env[case.pattern.name] = named(subject, case.pattern.name)
-        if case.guard is not None and truth(it, asked := it.evaluate(case.guard)) is None:
+        asked = Const(True) if case.guard is None else it.evaluate(case.guard)
+        known = truth(it, asked)
+        if case.guard is not None and known is None:
             test(it, asked, "if", it.span(case.guard))
-        return it.execute(case.body)
+        # What a guard leaves out never runs, so nothing of it goes on; one that is open may ask for what is read here.
+        if known is False:
+            return Exit.RAISE
+        it.frame.guarded += known is None
+        leaving = it.execute(case.body)
+        it.frame.guarded -= known is None
+        return leaving
 
     return run
 

@@ -32,7 +32,7 @@ from jaxaudit.frontends.source.values.model import (
     Zip,
     placed,
 )
-from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
+from jaxaudit.frontends.source.values.structure import argument, common_class, kind_of, materialise, options, rebuild
 from jaxaudit.ir import Argument
 from jaxaudit.libraries.jax import REFERENCE
 from jaxaudit.spans import Span
@@ -102,6 +102,8 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
         known = _pick(box.items, index)
         if isinstance(index, Const) and known is not None and not isinstance(known, tuple):
             note_captured(it, base, "item", index.value, span, known)
+        if known is None and box.items and (cls := common_class(box.items)):
+            return Leaf(item(it, base, index, span).value, cls, options=options(it, box.items))
         return it.heap.new(ListBox(known)) if isinstance(known, tuple) else known
     if isinstance(box, DictBox) and isinstance(index, Const) and _hashable(index.value):
         if index.value in box.entries:

@@ -34,9 +34,9 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, T
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, tree_of, trees_of
 from jaxaudit.ir import Argument
-from jaxaudit.ir.ops import CUSTOM_DERIVATIVES
+from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES
 from jaxaudit.ir.trees import Border
-from jaxaudit.libraries.transformations import WRAPPERS
+from jaxaudit.libraries.transformations import FUNCTION_PARAMETERS, WRAPPERS
 from jaxaudit.spans import Span
 
 _GIVES_ARRAYS = frozenset(("jit", "vmap", "pmap", "shard_map"))
@@ -47,10 +47,11 @@ _GIVES_VALUE = frozenset(name for name in WRAPPERS if name.endswith("value_and_g
 def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     """Interpret `jax.jit(f, ...)`: the function, transformed. Without a function it is a decorator still to come."""
     wrapper = WRAPPERS[name]
-    function = given.get(0, "fun") or given.keywords.get("f") or given.keywords.get("target")
+    by_name = (given.keywords[word] for word in FUNCTION_PARAMETERS if word in given.keywords)
+    function = given.positional[0] if given.positional else next(by_name, None)
     if function is None:
         return PartialValue(Library(name), (), dict(given.keywords))
-    options = {key: value for key, value in given.keywords.items() if key not in ("fun", "f", "target")}
+    options = {key: value for key, value in given.keywords.items() if key not in FUNCTION_PARAMETERS}
     options.update(zip(wrapper.params, given.positional[1:], strict=False))
     made = Transformed(wrapper.op, function, options, name, it.builder.newest, span)
     if isinstance(function, ClassValue) and not lifts.is_mapped(made):
@@ -128,9 +129,12 @@ def border(it: Interpreter, function: Abstract, given: Arguments) -> Border:
 
 
 def _made(function: Abstract) -> int:
-    """Return when the object was made that JAX keeps its traces by: the function, however often it is wrapped."""
+    """Return when the object was made that JAX keeps its traces by: the function, or what another one made of it."""
     match function:
         case FunctionValue(made=made) | PartialValue(made=made):
+            return made
+        case Transformed(transform=name, made=made) if name in DERIVATIVES | {"vmap"}:
+            # These give another function every time, where `jit` and `checkpoint` know what they have wrapped.
             return made
         case Transformed(function=inner):
             return _made(inner)
@@ -155,7 +159,7 @@ def run_body(
 
     `leaving` says where the results live, or where the mapped axis stands in them.
     """
-    label = name_of(function)
+    label, arrived = name_of(function), it.heap.newest
     with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
         if op in _GIVES_ARRAYS:
@@ -166,9 +170,10 @@ def run_body(
         out = tuple([one for one in everything if one in traced or one.id > inputs.entered[0]])
     it.builder.close(region, out)
     attrs = {**attrs, "entered": inputs.entered, "held": inputs.held, "kept": tuple(one not in traced for one in out)}
+    attrs |= {"arrived": arrived} if arrived > inputs.entered[1] else {}
     if fields := renewed(it, inputs, inner, out):
         attrs["renewed"] = fields
-    if op == "grad" or op in _GIVES_ARRAYS:
+    if op in ("grad", "tree.map") or op in _GIVES_ARRAYS:
         attrs["returned"] = trees_of(it, (inner,))[0]
     if leaving is not None:
         said = dict(zip(data_leaves(it, inner), prefixes.over_leaves(it, leaving, inner), strict=False))

@@ -15,11 +15,11 @@ from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, PartialValue
-from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, TupleValue, Zip
 from jaxaudit.frontends.source.values.model import Sequence as SequenceValue
+from jaxaudit.frontends.source.values.structure import is_function
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
 

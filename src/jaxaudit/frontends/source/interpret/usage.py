@@ -32,6 +32,11 @@ def chooses_parameters(tree: ast.Module, node: Function) -> bool:
     return not _SAYS_SO.search(ast.get_docstring(node, clean=False) or "")
 
 
+def is_handed_on(tree: ast.Module, node: Function) -> bool:
+    """Whether a function is put into a record or given to other code, which prescribes what it takes."""
+    return node.name in _handed_on(tree)
+
+
 @lru_cache(maxsize=4096)
 def _handed_on(tree: ast.Module) -> frozenset[str]:
     """Return the names that a module uses otherwise than to call them."""

@@ -16,6 +16,7 @@ from jaxaudit.spans import Span, span_of
 _FEWEST = 4
 """A dict with fewer keys is data as often as settings."""
 
+_ALL_OF = frozenset("items keys values".split())
 _Given = dict[str, ast.expr]
 """Where each setting is given."""
 
@@ -36,7 +37,8 @@ def settings_of(classes: Iterable[ClassValue], modules: Sequence[Module], script
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as value):
                     given = _keys(value)
                     if len(given) >= _FEWEST:
-                        yield _judged(name, span_of(value, module.path), given, reads.of_keys, why)
+                        asked = f"`{name}` is looked up by what is computed" if _is_table(module.tree, name) else why
+                        yield _judged(name, span_of(value, module.path), given, reads.of_keys, asked)
                 case ast.ClassDef() if node in records:
                     yield _judged(node.name, span_of(node, module.path), _fields(node), reads.of_fields, why)
         options = _options(module.tree)
@@ -68,6 +70,25 @@ def _judged(name: str, span: Span, given: _Given, reads: set[str], why: str) -> 
     return Settings(name, span, len(given), places, why if used else f"`{name}` is handed on as a whole")
 
 
+def _is_table(tree: ast.Module, name: str) -> bool:
+    """Whether a module asks a dict for keys that it computes, or goes through all of them."""
+    for node in walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=base), slice=key, ctx=ast.Load()) if base == name:
+                found = not isinstance(key, ast.Constant)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=method), args=args) if base == name:
+                found = method in _ALL_OF or (method == "get" and not isinstance((*args, None)[0], ast.Constant))
+            case ast.For(iter=ast.Name(id=base)) | ast.comprehension(iter=ast.Name(id=base)):
+                found = base == name
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=base)]):
+                found = base == name and not isinstance(node.left, ast.Constant)
+            case _:
+                found = False
+        if found:
+            return True
+    return False
+
+
 def _dict_keys(tree: ast.Module) -> Iterator[str]:
     for node in walk(tree):
         for key in node.keys if isinstance(node, ast.Dict) else ():
@@ -79,7 +100,8 @@ def _keys(node: ast.Dict) -> _Given:
     """Return the keys of a dict whose keys are all names; those that plain values are given to."""
     found = {key.value: key for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
     plain = {id(key) for key, value in zip(node.keys, node.values, strict=True) if _is_plain(value)}
-    named = len(found) == len(node.keys) and all(map(str.isidentifier, found))
+    # What is mostly computed is what came out, and not what goes in.
+    named = len(found) == len(node.keys) < 2 * len(plain) and all(map(str.isidentifier, found))
     return {name: key for name, key in found.items() if id(key) in plain} if named else {}
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from jaxaudit.frontends.source.interpret import subscripts
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, landmarks, names_in, walk
-from jaxaudit.frontends.source.interpret.usage import chooses_parameters
+from jaxaudit.frontends.source.interpret.usage import chooses_parameters, is_handed_on
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
 from jaxaudit.frontends.source.notes.settings import read_here_alone
@@ -29,8 +29,13 @@ Leaves = tuple[Value, ...]
 
 
 def scope_here(it: Interpreter) -> Scope | None:
-    """Return the scope of the function or module that is interpreted; None where no path leads to it."""
+    """Return the scope of the function or module that is interpreted; None where no path leads to it.
+
+    Nothing is told of a file that is not audited, so nobody looks at its names.
+    """
     function = it.frame.function
+    if not it.frame.module.audited:
+        return None
     return scopes_of(it.frame.module, it.project).get(it.frame.module.tree if function is None else function.node)
 
 
@@ -147,11 +152,32 @@ def _kind(it: Interpreter, value: Abstract | None) -> str:
 
 
 def _is_packed(it: Interpreter, name: str, before: Mapping[str, Abstract], node: ast.Assign) -> bool:
-    """Whether a variable that a call was given inside of a tuple now holds a tuple in its place."""
-    tuples = [one for one in walk(node.value) if isinstance(one, ast.Tuple)]
-    was_part = any(isinstance(one, ast.Name) and one.id == name for whole in tuples for one in whole.elts)
-    now = it.frame.env.get(name)
-    return was_part and isinstance(now, TupleValue) and isinstance(before.get(name), Leaf) and len(now.items) > 1
+    """Whether a variable that a call was given as one of several parts now holds as many parts in its place."""
+    count = _count(it, it.frame.env.get(name)) if isinstance(before.get(name), Leaf) else 0
+    wholes = (_put_together(it, one) for one in walk(node.value)) if count > 1 else ()
+    return any(
+        len(parts) == count and any(isinstance(one, ast.Name) and one.id == name for one in parts) for parts in wholes
+    )
+
+
+def _count(it: Interpreter, value: Abstract | None) -> int:
+    """Return how many parts a tuple, dict or record has."""
+    match it.heap[value] if isinstance(value, Ref) else value:
+        case TupleValue(items=parts) | Record(items=parts) | DictBox(entries=parts) | ObjectBox(attrs=parts):
+            return len(parts)
+    return 0
+
+
+def _put_together(it: Interpreter, node: ast.AST) -> list[ast.expr]:
+    """Return the parts that an expression puts into a tuple, list, dict or record."""
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
+            return parts
+        case ast.Call(func=ast.Name() as func) if isinstance(
+            held(it, func) or it.frame.module.member(func.id), ClassValue
+        ):
+            return [*node.args, *(one.value for one in node.keywords)]
+    return []
 
 
 def _names(target: ast.expr) -> Iterator[ast.Name]:
@@ -266,6 +292,7 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
             "stub": _is_stub(node),
             "optional": param.arg in function.defaults,
             "chosen": not isinstance(node, ast.Lambda) and chooses_parameters(function.module.tree, node),
+            "handed_on": not isinstance(node, ast.Lambda) and is_handed_on(function.module.tree, node),
         }
         it.emit("py.unread", span_of(param, function.module.path), attrs=attrs, results=0)
 
@@ -346,25 +373,53 @@ def note_again(it: Interpreter, parts: Iterable[tuple[ast.expr, Abstract]]) -> N
 
 
 def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Arguments) -> None:
-    """Note a call in which two or more positional arguments have the names of parameters of the callee."""
-    if len(node.args) < 2:
+    """Note a call in which two or more arguments have the names of parameters of the callee."""
+    if any(isinstance(one, ast.Starred) for one in node.args):
         return
-    function, bound = written_in(callee)
-    if function is None or any(isinstance(one, ast.Starred) for one in node.args):
-        return
-    params = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)][bound:]
     written = tuple(_name_of(one) for one in node.args)
-    if len(written) > len(params) or sum(any(is_stem(name, param) for param in params) for name in written) < 2:
+    params, frame = _parameters_of(callee)[: len(written)], it.frame
+    alike, twice = (
+        sum(any(is_stem(name, param) for param in params) for name in written),
+        _given_twice(it, node, params),
+    )
+    if not twice and (len(written) != len(params) or alike < 2):
         return
     attrs = {
-        "function": function.name,
+        "function": _callee_name(node, callee),
         "written": written,
-        "params": tuple(params[: len(written)]),
+        "params": params,
         "values": tuple(_leaves(it, value) for value in given.positional),
-        "caller": "" if it.frame.function is None else it.frame.function.name,
-        "own": () if it.frame.function is None else tuple(one.arg for one in it.frame.function.node.args.args),
+        "caller": "" if frame.function is None else frame.function.name,
+        "own": () if frame.function is None else tuple(one.arg for one in frame.function.node.args.args),
+        "twice": twice,
     }
     it.emit("py.passed", it.span(node), attrs=attrs, results=0)
+
+
+def _parameters_of(callee: Abstract) -> tuple[str, ...]:
+    """Return the names of the parameters of a function, or of the fields of a record."""
+    function, bound = written_in(callee)
+    if function is not None:
+        return tuple(one.arg for one in (*function.node.args.posonlyargs, *function.node.args.args))[bound:]
+    return tuple(callee.fields) if isinstance(callee, ClassValue) else ()
+
+
+def _callee_name(node: ast.Call, callee: Abstract) -> str:
+    function, _ = written_in(callee)
+    return function.name if function is not None else _name_of(node.func)
+
+
+def _given_twice(it: Interpreter, node: ast.Call, params: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a parameter and the variable that it takes, which its own parameter takes too: `f(x=y, y=y)`.
+
+    There is a variable of the name of the parameter, which the call is not given.
+    """
+    pairs = [*zip(params, node.args, strict=False), *((one.arg, one.value) for one in node.keywords)]
+    named = {param: one.id for param, one in pairs if param is not None and isinstance(one, ast.Name)}
+    for param, name in named.items():
+        if param != name and named.get(name) == name and param not in named.values() and param in it.frame.env:
+            return (param, name)
+    return ()
 
 
 def _name_of(node: ast.expr) -> str:

@@ -40,8 +40,8 @@ _PLAIN = bases("stateless") | bases("namedtuple") | bases("fields") | _NAMED
 _NEUTRAL = bases("neutral")
 _DECORATORS = decorators("init") | decorators("registered") | decorators("neutral")
 """Decorators that leave the constructor as it is, or make one of the fields."""
-_CHOOSING = frozenset(("init", "kw_only"))
-"""Options by which a field is no parameter of the constructor, or has no place among them."""
+_CHOOSING = frozenset(("init",))
+"""Options by which a field is no parameter of the constructor."""
 _NAMING = frozenset(("alias", "these"))
 """Options by which a parameter of the constructor has another name than its field."""
 
@@ -261,10 +261,11 @@ def _constructor_fit(cls: ClassValue, given: Arguments) -> Fit:
     if init is not None or not plain:
         return Fit(open=f"a base of `{cls.name}` may have a constructor of its own")
     if cls.kind in ("dataclass", "namedtuple"):
-        places = tuple(parameter_of(cls, name) for name in cls.fields)
+        places = tuple(parameter_of(cls, name) for name in cls.placed)
+        words = (parameter_of(cls, name) for name in cls.fields)
         required = tuple(parameter_of(cls, name) for name in cls.fields if name not in cls.defaults)
         further = () if _NAMED.isdisjoint(library_bases(cls)) else ("name", "parent")
-        return fit(Parameters(places, frozenset((*places, *further)), required), given, "field")
+        return fit(Parameters(places, frozenset((*words, *further)), required), given, "field")
     bare = cls.kind == "plain" and not given.all()
     return Fit(open="" if bare else f"how a `{cls.name}` is made is not known")
 

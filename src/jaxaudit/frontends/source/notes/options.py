@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
 from jaxaudit.frontends.source.values.arguments import parameters
 from jaxaudit.frontends.source.values.callables import FunctionValue
-from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.ir.fits import Option
 
 _BY_NAME = frozenset(("get", "pop", "setdefault"))
@@ -48,11 +47,9 @@ def _read_by_name(node: FunctionNode) -> frozenset[str] | None:
 
 def _takers(function: FunctionValue, name: str) -> Iterator[str]:
     """Return the functions of its module that a function calls without a keyword that they have a parameter for."""
-    scope = function.module.frame
-    known: Mapping[str, Abstract] = {} if scope is None else scope.env
     for call in walk(function.node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-            called = known.get(call.func.id)
+            called = function.module.member(call.func.id)
             if isinstance(called, FunctionValue) and name in parameters(called).named:
                 place = parameters(called).places.index(name) if name in parameters(called).places else len(call.args)
                 if place >= len(call.args) and all(word.arg not in (name, None) for word in call.keywords):

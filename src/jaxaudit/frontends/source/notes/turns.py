@@ -271,15 +271,18 @@ def _sums(loop: ast.For | ast.AsyncFor, around: list[ast.AST]) -> Iterator[Turn]
     before = {name: one.value for one in _before(loop, around) if (name := _starts_at(one))}  # type: ignore[attr-defined]
     later = [one for one in around if before and getattr(one, "lineno", 0) > (loop.end_lineno or loop.lineno)]
     own = [one for statement in loop.body for one in _own_nodes(statement)]
+    summed = {name for one in own if isinstance(one, ast.AugAssign) and (name := _sum_of(one))}
     for name, start in before.items():
         bindings = [one for one in own if isinstance(one, _Binding) and name in _targets(one)]
         adds = [one for one in bindings if _adds_to(one, name)]
         if adds and len(adds) == len(bindings):
             early = [one for one in own if isinstance(one, ast.Return) and _throws_away(one, name, start, later)]
             yield Turn("sum", early[0] if early else adds[0], name, "thrown away" if early else "")
-        elif len(bindings) == 1 and bindings[0] in loop.body and name not in _read_in(own):
-            if any(_is_mean(one, name, loop) for one in later):
+        elif len(bindings) == 1 and name not in _read_in(own):
+            if bindings[0] in loop.body and any(_is_mean(one, name, loop) for one in later):
                 yield Turn("sum", bindings[0], name, "overwritten")
+            elif name in _read_in(later) and any(_is_number(before[one], start) for one in summed & before.keys()):
+                yield Turn("sum", bindings[0], name, "overwritten beside")
 
 
 def _before(loop: ast.stmt, around: list[ast.AST]) -> list[ast.stmt]:
@@ -306,6 +309,14 @@ def _adds_to(node: ast.AST, name: str) -> bool:
         case ast.Assign(value=ast.BinOp(op=ast.Add(), left=left, right=right)):
             return any(isinstance(one, ast.Name) and one.id == name for one in (left, right))
     return False
+
+
+def _sum_of(node: ast.AugAssign) -> str:
+    """Return the variable that a statement adds something to, which does not only count."""
+    match node:
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
+            return "" if isinstance(value, ast.Constant) else name
+    return ""
 
 
 def _throws_away(node: ast.Return, name: str, start: ast.expr, later: list[ast.AST]) -> bool:

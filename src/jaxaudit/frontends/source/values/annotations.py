@@ -78,13 +78,13 @@ def resolve(annotation: ast.expr, module: Module) -> Abstract | None:
     """Follow a plain or dotted name, quoted or not; anything more (unions, optionals, generics) says too little."""
     annotation = unquoted(annotation)
     if isinstance(annotation, ast.Name):
-        return module.frame.env.get(annotation.id) if module.frame is not None else None
+        return module.member(annotation.id)
     if isinstance(annotation, ast.Attribute):
         base = resolve(annotation.value, module)
         if isinstance(base, Library):
             return Library(f"{base.name}.{annotation.attr}")
-        if isinstance(base, ModuleValue) and base.module.frame is not None:
-            return base.module.frame.env.get(annotation.attr)
+        if isinstance(base, ModuleValue):
+            return base.module.member(annotation.attr)
     return None
 
 

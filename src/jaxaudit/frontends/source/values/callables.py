@@ -63,6 +63,13 @@ class ClassValue:
     """True when attributes cannot be set after construction."""
     decorators: tuple[str, ...] = ()
     """The qualified names of its decorators, empty for one that is not known."""
+    keyword_only: frozenset[str] = frozenset()
+    """The fields that a generated constructor takes by name alone."""
+
+    @property
+    def placed(self) -> tuple[str, ...]:
+        """The fields that a generated constructor takes by position, in order."""
+        return tuple([name for name in self.fields if name not in self.keyword_only])
 
 
 @entity
@@ -122,6 +129,15 @@ class Transformed:
     """The youngest value when it was made."""
     span: Span = NOWHERE
     """Where it was made."""
+    static: bool = False
+    """Whether it is a static method, which is given no object."""
+
+
+def made_static(function: Abstract) -> Abstract:
+    """Return a static method of what is under transformations."""
+    if isinstance(function, Transformed):
+        return replace(function, function=made_static(function.function), static=True)
+    return replace(function, kind="static") if isinstance(function, FunctionValue) else function
 
 
 Callables = (

@@ -7,12 +7,11 @@ from dataclasses import replace
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, Library, Transformed
+from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, Sequence, TupleValue, Zip
-from jaxaudit.frontends.source.values.structure import argument, materialise, options, rebuild
+from jaxaudit.frontends.source.values.structure import argument, common_class, materialise, options, rebuild
 from jaxaudit.ir import Argument
-from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import Span
 
 
@@ -67,27 +66,12 @@ def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: S
         columns = {key: tuple([entries[key] for entries in dicts]) for key in dicts[0]}
         return it.heap.new(DictBox({key: _of_known(it, column, index, span) for key, column in columns.items()}))
     whole = tuple([argument(it, item, span) for item in items])
-    either = Leaf(_emit(it, whole, index, span).value, _common_class(items), options=options(it, items))
+    either = Leaf(_emit(it, whole, index, span).value, common_class(items), options=options(it, items))
     if len(boxes) == len(items) and isinstance(first, Ref) and isinstance(box := boxes[0], ObjectBox):
         if all(isinstance(other, ObjectBox) and other.cls is box.cls for other in boxes):
             # Some instance of that class: its methods are known, its attributes are not.
             return it.heap.new(ObjectBox(box.cls, {}, either.value))
     return either
-
-
-def _common_class(items: tuple[Abstract, ...]) -> str:
-    """Name what all items are where none of them can be an array: text, or functions."""
-    if all(isinstance(item, Const) and isinstance(item.value, str) for item in items):
-        return "builtins.str"
-    return "builtins.function" if all(map(is_function, items)) else ""
-
-
-def is_function(item: Abstract) -> bool:
-    """Whether a value is surely a function, which is no leaf for JAX."""
-    if isinstance(item, FunctionValue | BoundMethod | Transformed):
-        return True
-    row = lookup(item.name) if isinstance(item, Library) else None
-    return row is not None and row.op.startswith("array.")
 
 
 def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span, *, listed: bool = False) -> Leaf:

@@ -28,15 +28,36 @@ def asked_about(it: Interpreter, test: ast.expr) -> list[Abstract | Value]:
     pending: list[ast.AST] = [test]
     for node in pending:
         match node:
-            case ast.Call(func=func, args=[first, *_]) if not _computes(_looked_up(it, func)):
-                found.append(_looked_up(it, first))
+            case ast.Call(func=func, args=[first, *_]) if not _computes(looked_up(it, func)):
+                found.append(looked_up(it, first))
             case ast.Attribute(value=base, attr=name) if f"array.{name}" in ATTRIBUTES:
-                array = _looked_up(it, base)
+                array = looked_up(it, base)
                 found.append(array if isinstance(array, Leaf) else None)
         pending += children(node)
     return [one.value if isinstance(one, Leaf) else one for one in found if isinstance(one, _THINGS)]
 
 
+def asks_kind(it: Interpreter, test: ast.expr) -> bool:
+    """Whether a condition asks what kind of array a value is: its rank, its shape as a whole, its dtype.
+
+    Where that is not decided, each side is for values of one kind, and what is known here may be of another.
+    """
+    pending: list[ast.AST] = [test]
+    for node in pending:
+        match node:
+            case ast.Subscript(value=ast.Attribute(attr="shape", value=base)):
+                # One size says nothing of the rank.
+                pending.append(base)
+                continue
+            case ast.Attribute(value=base, attr=name) if name in _KINDS and not isinstance(
+                looked_up(it, base), Library
+            ):
+                return True
+        pending += children(node)
+    return False
+
+
+_KINDS = frozenset("aval dtype ndim shape weak_type".split())
 _THINGS = Leaf | Ref | FunctionValue | BoundMethod | PartialValue | ClassValue
 """What can be one thing or another."""
 
@@ -61,16 +82,16 @@ def _computes(callee: Abstract | None) -> bool:
     return row is not None and row.op.startswith("array.")
 
 
-def _looked_up(it: Interpreter, node: ast.expr) -> Abstract | None:
+def looked_up(it: Interpreter, node: ast.expr) -> Abstract | None:
     """Return what a name or a chain of attributes stands for, where that is known without evaluating it again."""
     match node:
         case ast.Name(id=name):
             frame = it.frame
             while frame is not None and name not in frame.env:
                 frame = frame.enclosing()
-            return None if frame is None else frame.env[name]
+            return it.frame.module.member(name) if frame is None else frame.env[name]
         case ast.Attribute(value=inner, attr=name):
-            base = _looked_up(it, inner)
+            base = looked_up(it, inner)
             if isinstance(base, Library):
                 return Library(f"{base.name}.{name}")
             box = it.heap[base] if isinstance(base, Ref) else None

@@ -250,6 +250,28 @@ def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: In
     return column(values)
 
 
+def common_class(values: Seq[Abstract]) -> str:
+    """Name what all of some values are, where that is known: a class of a library, text, or functions."""
+    classes = set(map(_class_of, values))
+    return classes.pop() if len(classes) == 1 else ""
+
+
+def _class_of(value: Abstract) -> str:
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return "builtins.str"
+    if is_function(value):
+        return "builtins.function"
+    return value.cls if isinstance(value, Leaf) else ""
+
+
+def is_function(item: Abstract) -> bool:
+    """Whether a value is surely a function, which is no leaf for JAX."""
+    if isinstance(item, FunctionValue | BoundMethod | Transformed):
+        return True
+    row = lookup(item.name) if isinstance(item, Library) else None
+    return row is not None and row.op.startswith("array.")
+
+
 def options(it: Interpreter, values: Seq[Abstract]) -> tuple[Abstract, ...]:
     """Return the functions, objects or None that one of several values is; nothing where it may be anything else."""
     found: list[Abstract] = []

@@ -173,6 +173,47 @@ def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstr
     return found
 
 
+def matches(it: Interpreter, pattern: ast.pattern, subject: Abstract) -> bool | None:
+    """Whether a pattern of a `match` fits its subject, where that is known."""
+    match pattern:
+        case ast.MatchAs(pattern=inner):
+            return True if inner is None else matches(it, inner, subject)
+        case ast.MatchOr(patterns=several):
+            answers = [matches(it, one, subject) for one in several]
+            return True if True in answers else None if None in answers else False
+        case ast.MatchSingleton(value=value) if isinstance(subject, Const):
+            return subject.value is value
+        case ast.MatchValue(value=node) if isinstance(subject, Const) and isinstance(node, ast.Constant):
+            return subject.value == node.value
+        case ast.MatchClass(cls=cls, patterns=places, kwd_patterns=words):
+            answer = _one(it, subject, it.evaluate(cls))
+            return None if answer and (places or words) else answer
+        case ast.MatchSequence(patterns=parts) if not any(isinstance(one, ast.MatchStar) for one in parts):
+            items = None if isinstance(subject, Record) else known_items(it, subject)
+            return None if items is None or len(items) == len(parts) else False
+        case _:
+            return None
+
+
+def narrowed_case(it: Interpreter, subject: ast.expr, pattern: ast.pattern) -> dict[str, Abstract]:
+    """Return what a case says of a variable: of a class that is not known it is no container of Python's own."""
+    if not isinstance(subject, ast.Name) or (value := it.frame.env.get(subject.id)) is None:
+        return {}
+    strange = _plain_type(it, value) in (tuple, list, dict) and _asks_class(pattern)
+    reason, span = "what it is an instance of is not known", it.span(subject)
+    return {subject.id: it.unknown(reason, span, subject.id)} if strange and matches(it, pattern, value) is None else {}
+
+
+def _asks_class(pattern: ast.pattern | None) -> bool:
+    match pattern:
+        case ast.MatchAs(pattern=inner):
+            return _asks_class(inner)
+        case ast.MatchOr(patterns=several):
+            return all(map(_asks_class, several))
+        case _:
+            return isinstance(pattern, ast.MatchClass)
+
+
 def is_for_others(it: Interpreter, test: ast.expr, *, holds: bool) -> bool:
     """Whether a condition holds only where a parameter is None that the call gives: that side is for other callers."""
     return any(map(it.frame.gives, _nones(test, holds)))

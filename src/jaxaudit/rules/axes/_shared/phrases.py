@@ -36,6 +36,15 @@ def axis_of(dim: Dim) -> str:
     return names[0] if names else "*".join(map(axis_of, factors)) or shown(dim)
 
 
+def names_of(conflict: Conflict) -> tuple[str, str]:
+    """Name the axis that should not be there and the one that it meets: by what made them, if they are called alike."""
+    sides = (conflict.meeting.left, conflict.meeting.right)
+    names = [axis_of(side.dim) for side in sides]
+    if names[0] == names[1]:
+        names = [conflict.left.name, conflict.right.name]
+    return (names[0], names[1]) if conflict.astray is sides[0] else (names[1], names[0])
+
+
 def meeting_step(conflict: Conflict) -> Step:
     """Return the step that shows where the two axes meet."""
     return Step(conflict.meeting.op.span, meeting_text(conflict.meeting))

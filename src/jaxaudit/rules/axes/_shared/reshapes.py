@@ -9,6 +9,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.regroup import Dims, displaced, kept
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import SELECTED
 from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import axis_of
@@ -52,6 +53,31 @@ def reshapes(flow: Flow, shapes: Shapes) -> Iterator[Reshape]:
                 if found is not None and _shifts(flow, op, base):
                     continue
                 yield Reshape(op, old, new, "" if found is None else axis_of(found[1]))
+
+
+def exchanges_own_sizes(flow: Flow, op: Op) -> bool:
+    """Whether a reshape takes the very sizes of its array in another order: `x.reshape(x.shape[::-1])`."""
+    base = op.base
+    turned = any(one.name == "array.permute" for one in flow.readers.get(op.result, ()))
+    if base is None or turned or op.has("order") or op.qualified.startswith("einops."):
+        return False
+    taken = [_own_size(flow, value, base) for value in values_in(op.arguments.get("shape"))]
+    places = [one for one in taken if isinstance(one, int)]
+    return "reversed" in taken or (len(places) == len(taken) > 1 and sorted(set(places)) == sorted(places) != places)
+
+
+def _own_size(flow: Flow, value: Value, base: Value) -> int | str | None:
+    """Return which size of an array a value is; `reversed` where it is all of them from the last to the first."""
+    made = flow.maker(value)
+    whole = flow.maker(made.operands[0]) if made is not None and made.name == "py.item" and made.operands else None
+    if made is None or whole is None or whole.name != "array.shape" or whole.operands[:1] != (base,):
+        return None
+    match made.arguments.get("index"):
+        case int(place):
+            return place
+        case {"start": None, "stop": None, "step": -1}:
+            return "reversed"
+    return None
 
 
 def _shifts(flow: Flow, op: Op, base: Value) -> bool:

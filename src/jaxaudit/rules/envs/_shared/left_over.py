@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -10,10 +10,11 @@ from jaxaudit.analyses.lineage.endings import Reading, Renewal, is_flag, reading
 from jaxaudit.analyses.lineage.moments import moment, same_step
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.lineage.returns import Flag, flags
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import behind, depends, through_ops, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Severity, Step, named, proved
+from jaxaudit.ir.ops import KEEPING, MOVING
+from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
 
 
 def left_over(facts: Facts) -> Iterator[Obligation]:
@@ -21,25 +22,26 @@ def left_over(facts: Facts) -> Iterator[Obligation]:
     parts = list(renewals(facts))
     resets = [one for one in readings(facts) if one.what == "reset" and one.ends]
     for one in parts:
-        yield from _window(one, resets, facts.flow)
+        yield from _window(one, resets, parts, facts.flow)
         yield from _told(one, parts, facts)
 
 
-def _window(one: Renewal, resets: list[Reading], flow: Flow) -> Iterator[Obligation]:
+def _window(one: Renewal, resets: list[Reading], parts: list[Renewal], flow: Flow) -> Iterator[Obligation]:
     """Judge a window whose newest entry is that of a state which was reset, and whose others are not."""
-    entry, made = flow.entered(one.old), flow.maker(one.new)
-    if entry is None or Loop.of(entry.op) is None or made is None or made.name != "array.join":
-        return
-    older = [value for value in made.operands if _is_shifted(value, one.old, flow)]
-    newer = [value for value in made.operands if value not in older]
-    met = set(same_step(flow, newer)) if older and newer else set[Value]()
+    made, newer = _shifted(one, flow)
+    met = set(same_step(flow, newer))
     reset = next((two for two in resets if not met.isdisjoint(two.op.results)), None)
-    if reset is None:
+    if made is None or reset is None:
         return
     window, flag = named(one.old, "the window"), named(reset.flag.moment.value, "the flag")
+    beside = [value for two in parts if two is not one for value in _shifted(two, flow)[1]]
+    if reset.flag.moment.value in walk(beside, lambda value: behind(flow, value, through_ops(*MOVING))):
+        yield unknown(
+            made.span, f"{flag} is kept beside {window}, and what reads both may know where an episode begins"
+        )
+        return
     yield Obligation(
         made.span,
-        severity=Severity.WARNING,
         message=f"{window} keeps entries of the episode before where {flag} is set: only its newest one is reset",
         current=f"behind the end of an episode {window} holds entries of two episodes",
         expected=f"all of {window} is filled anew where {flag} is set",
@@ -48,9 +50,29 @@ def _window(one: Renewal, resets: list[Reading], flow: Flow) -> Iterator[Obligat
     )
 
 
-def _is_shifted(value: Value, window: Value, flow: Flow) -> bool:
-    made = flow.maker(value)
-    return made is not None and made.name == "py.item" and made.operands[:1] == (window,)
+def _shifted(one: Renewal, flow: Flow) -> tuple[Op | None, list[Value]]:
+    """Return what moves a window that a loop carries on by one step, and what it puts in: `[*old[1:], new]`, `roll`."""
+    entry = flow.entered(one.old)
+    if entry is None or Loop.of(entry.op) is None:
+        return None, []
+    for made in filter(None, map(flow.maker, _names((one.new,), flow))):
+        older = [value for value in made.operands if _is_old(value, one.old, flow)]
+        newer = [value for value in made.operands if value not in older]
+        if made.name in ("array.join", "array.scatter") and older and newer:
+            return made, newer
+    return None, []
+
+
+def _names(values: Iterable[Value], flow: Flow) -> Iterator[Value]:
+    """Return what values are called inside of the calls and maps that give them, and before they were reshaped."""
+    return walk(values, lambda one: behind(flow, one, through_ops(*KEEPING)))
+
+
+def _is_old(value: Value, window: Value, flow: Flow) -> bool:
+    """Whether a value is a stretch of a window, or the window with its entries moved."""
+    cut = flow.maker(value)
+    moved = cut is not None and (cut.name == "py.item" or (cut.name == "array.move" and cut.function == "roll"))
+    return cut is not None and moved and window in _names(cut.operands[:1], flow)
 
 
 def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligation]:

@@ -55,14 +55,17 @@ def given_beside(program: Program, facts: Facts) -> Iterator[Obligation]:
     }
     # A line that is read in several ways does not show by one of them what is wrong with another.
     lines = {one.call.span for one in renewed}
-    shown = {one.callee: one for one in beside if one.call.span not in lines}
+    shown = {(one.callee, at): one for one in beside if one.call.span not in lines for at in _seen_at(one, flow)}
     for one, pairs in renewed.items():
         again = [other for other in renewed if other.end is one.end and other.callee == one.callee]
+        like = [
+            shown[one.callee, at] for old, _ in pairs for at in _places(one, old, flow) if (one.callee, at) in shown
+        ]
         if _gets_newer(one, pairs, flow):
             yield proved(one.call.span, "it is computed of the state that is given beside it")
-        elif one.callee in shown and len(again) == 1:
-            yield _finding(one, *pairs[0], shown[one.callee])
-        elif one.callee in shown:
+        elif like and len(again) == 1:
+            yield _finding(one, *pairs[0], like[0])
+        elif like:
             yield unknown(one.call.span, "it is computed of two states: which of them is meant is not known")
 
 
@@ -122,9 +125,37 @@ def _gets_newer(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bo
 def _describes(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bool:
     """Whether a call says something of a state: what makes the newer one, leads to it or is given the step is not that.
 
-    `converged(y, updates)` beside `y + updates` gets the state before the step and the step itself.
+    `converged(y, updates)` beside `y + updates` gets the state before the step and the step itself. A call that renews
+    another part of the state, as `logits, cache = decode(mask, cache)` does, takes the step.
     """
+    body = one.call.regions[0]
+    made_inside = (flow.places.within(flow.places.region_of_value(new), body) for _, new in pairs)
+    if any(made_inside) or _renews(one, flow):
+        return False
     return not any(depends(flow, new, one.call.results) or _gets_step(one, old, new, flow) for old, new in pairs)
+
+
+def _renews(one: _Given, flow: Flow) -> bool:
+    """Whether a call is given a part of a parameter of the function, and gives what is returned in its place."""
+    home, inputs = flow.places.region_of[one.end], _inputs(one.call, flow)
+    parts = (op for op in home.ops if op.name == "py.attr" and op.value("base") in home.params and op.results)
+    read = {op.label for op in parts if _bare(op.results[0], flow) in inputs}
+    return any(value.name in read and flow.giver(value, one.end) is one.call for value in _returned(one.end, flow))
+
+
+def _seen_at(one: _Given, flow: Flow) -> set[int]:
+    """Return the places of the arguments that a function gives beside what the call computes of them."""
+    made = {value for value in _returned(one.end, flow) if flow.maker(value) is not None}
+    return {at for value in made.difference(one.call.results) for at in _places(one, value, flow)}
+
+
+def _places(one: _Given, value: Value, flow: Flow) -> set[int]:
+    """Return the places at which a call is given a value, or the record that it is a field of; -1 where it reads it."""
+    maker = flow.maker(value)
+    base = maker.value("base") if maker is not None and maker.name == "py.attr" else None
+    wanted = {value} if base is None else {value, _bare(base, flow)}
+    found = {at for at, given in enumerate(one.call.operands) if _bare(given, flow) in wanted}
+    return found or ({-1} if not wanted.isdisjoint(_inputs(one.call, flow)) else set())
 
 
 def _gets_step(one: _Given, old: Value, new: Value, flow: Flow) -> bool:

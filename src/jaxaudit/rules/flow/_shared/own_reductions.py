@@ -10,6 +10,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import ROOTS
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.rules.base import Obligation, Severity, Step, named
 
@@ -30,7 +31,8 @@ def _reduction(value: Value, flow: Flow) -> Op | None:
     """Return the reduction that a value is, with constants added and roots taken."""
     *_, source = _elementwise(value, flow)
     op = flow.maker(source)
-    if op is None or op.name != "array.reduce" or not op.operands or op.argument("keepdims"):
+    reduces = op is not None and (op.name == "array.reduce" or (op.name == "array.linalg" and op.function in ROOTS))
+    if op is None or not reduces or not op.operands or op.argument("keepdims"):
         return None
     return op if isinstance(op.argument("axis"), int) and not op.has("*", "**") else None
 

@@ -14,6 +14,7 @@ from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.versions import is_optimizer_step
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import SCALINGS, SIGN_KEEPING
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.ir.record import record
@@ -105,7 +106,7 @@ class Directions:
         if op.function == "negative":
             found = self.of(x, depth + 1)
             return None if found is None else found.turned()
-        if op.function not in ("multiply", "divide"):
+        if op.function not in SCALINGS:
             return None
         sides = ((x, y), (y, x)) if op.function == "multiply" else ((x, y),)
         for side, factor in sides:
@@ -131,7 +132,7 @@ class Directions:
         if op is None:
             return 1, False
         sides = [one for one in op.arguments.values() if not isinstance(one, str)]
-        if depth > _DEPTH or op.name != "array.map" or op.function not in ("negative", "multiply", "divide"):
+        if depth > _DEPTH or op.name != "array.map" or op.function not in SIGN_KEEPING:
             return 0, False
         signs = [self._sign(one, depth + 1) for one in sides]
         turn = -1 if op.function == "negative" else 1

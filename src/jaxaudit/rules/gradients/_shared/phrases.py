@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
+from jaxaudit.analyses.gradients.algebra import strip
 from jaxaudit.ir import Op
 from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.trees import split_path
@@ -88,3 +89,15 @@ def is_undecided(gradient: Gradient) -> bool:
 def is_source(gradient: Gradient) -> bool:
     """Whether the program was read and not traced, so that its trees may not be known."""
     return gradient.graph.program.front_end != "jaxpr"
+
+
+def whole_tree(gradient: Gradient) -> Leaf | None:
+    """Return an argument of which it is not known whether it is one array or a tree of many."""
+    whole = {leaf.param: leaf for leaf in gradient.leaves if not leaf.path} if is_source(gradient) else {}
+    arrays = {
+        strip(below).value
+        for node in (gradient.graph.order if whole else ())
+        if node.op is not None and node.op.name.startswith("array.")
+        for below, _ in node.inputs
+    }
+    return next((leaf for param, leaf in whole.items() if param not in arrays), None)

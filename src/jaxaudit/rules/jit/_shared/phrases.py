@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.analyses.tracing import Kind, Trace
+from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Op
 from jaxaudit.rules.base import Obligation, Step, proved, unknown, wrapping
 from jaxaudit.spans import Span
@@ -42,6 +42,13 @@ def steps_of(fact: Trace) -> tuple[Step, ...]:
         return ()
     made = () if fact.source is None else (Step(fact.source, "here JAX makes an array of it"),)
     return (Step(fact.by.span, because(fact)), *wrapping(fact.by), *made)
+
+
+def way_from(tracer: Op, visit: Visit) -> tuple[Step, ...]:
+    """Return the transformation that traces an op, and the calls that lead there from it."""
+    inner = visit.stack[visit.stack.index(tracer) + 1 :] if tracer in visit.stack else ()
+    calls = (Step(op.span, f"`{op.function}` is called here") for op in inner if op.name == "py.call")
+    return (Step(tracer.span, "traced from here"), *calls)
 
 
 def without_tracer(span: Span, fact: Trace, name: str) -> Obligation | None:

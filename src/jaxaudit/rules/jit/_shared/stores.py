@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from jaxaudit.analyses.captured import changed
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.queries import ahead, depends, walk
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
@@ -24,11 +26,6 @@ class Store:
     """The transformation whose body changes what is older than itself."""
     fact: Trace
     """What is known of the value that is stored."""
-
-    @property
-    def grows(self) -> bool:
-        """Whether the new state depends on the old one: a counter, a list that gets longer."""
-        return self.visit.op.name == "py.append" or self.visit.op.augmented
 
     @property
     def target(self) -> str:
@@ -134,18 +131,67 @@ def is_overwritten(store: Store, flow: Flow) -> bool:
     return any(_always_follows(op, one, store.tracer, flow.places) for one in same)
 
 
-def _always_follows(first: Op, second: Op, tracer: Op, places: Places) -> bool:
+def _always_follows(first: Op, second: Op, tracer: Op, places: Places, *, before: bool = False) -> bool:
+    """Whether one op of traced code runs after another whenever that does; with `before`, the other way round."""
     met = places.meet(first, second)
     if met is None or places.order[met.first] >= places.order[met.second]:
         return False
     if not any(places.within(met.region, region) for region in tracer.regions):
         return False
-    holders = (places.holder.get(id(region)) for region in met.second_below)
+    holders = (places.holder.get(id(region)) for region in (met.first_below if before else met.second_below))
     return all(holder is not None and (holder.name == "py.call" or second.label == "") for holder in holders)
 
 
-def unchanging(store: Store, reason: str) -> Obligation | None:
+def unchanging(store: Store, flow: Flow, reason: str) -> Obligation | None:
     """Return the verdict on a change that another rule judges, or that leaves the same value however often it runs."""
     if store.fact.kind is Kind.TRACED:
         return unknown(store.visit.op.span, "a traced value is stored; `tracer-leak` judges it")
-    return None if store.grows else proved(store.visit.op.span, f"{store.target} gets the same value {reason}")
+    return None if _grows(store, flow) else proved(store.visit.op.span, f"{store.target} gets the same value {reason}")
+
+
+def _grows(store: Store, flow: Flow) -> bool:
+    """Whether the new state depends on what the last run left: a counter, a list that gets longer."""
+    op = store.visit.op
+    if _is_reset(store, flow):
+        return False
+    if op.name == "py.append" or op.augmented:
+        return True
+    reads = list(_reads(store))
+    old = {value for read in reads for value in values_in(read.arguments.get("value"))}
+    stored = values_in(op.arguments.get("value"))
+    written = any(op.span.covers(read.span) for read in reads)
+    return written or any(depends(flow, one, old) for one in stored)
+
+
+def _is_reset(store: Store, flow: Flow) -> bool:
+    """Whether the same traced code always sets the state anew before: then it is the same in every run."""
+    op = store.visit.op
+    state = changed(op)
+    inside = (one for region in store.tracer.regions for one in region.walk() if one is not op and not one.augmented)
+    others = (one for one in inside if one.name in STORES and state is not None and changed(one) == state)
+    return any(_always_follows(one, op, store.tracer, flow.places, before=True) for one in others)
+
+
+def _reads(store: Store) -> Iterator[Op]:
+    """Return where the code that changes a state reads it from outside."""
+    state = changed(store.visit.op)
+    inside = (one for region in store.tracer.regions for one in region.walk())
+    return (one for one in inside if one.name == "py.read" and (one.kind, one.owner, one.subject) == state)
+
+
+def reaches_result(store: Store, flow: Flow) -> bool:
+    """Whether what the traced code gives is computed from state that each run of it would change."""
+    op, regions = store.visit.op, store.tracer.regions
+    ops = [one for region in regions for one in region.walk()]
+    if any(one.name == "py.store_attr" and one.object_id == op.object_id and not one.label for one in ops):
+        return False  # `setattr` with a name that is not known may set the state anew.
+    inside = {value for one in ops for value in one.results}
+    inside.update(param for one in ops for region in one.regions for param in region.params)
+    seen = [value for one in (op, *_reads(store)) for value in values_in(one.arguments.get("value"))]
+    found = walk(seen, lambda one: (value for value in ahead(flow, one, _computes) if value in inside))
+    return not {value for region in regions for value in region.results}.isdisjoint(found)
+
+
+def _computes(op: Op) -> bool:
+    """Whether what an op gives depends on each of its operands; of a function it runs, the body tells."""
+    return not op.regions or op.name == "py.branch"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant, same
 from jaxaudit.analyses.extents import Extent, clipped, extents, met, size_of
@@ -61,7 +62,7 @@ def judge_extents(op: Op, facts: Facts) -> Iterator[Obligation]:
         elif extent.part:
             yield unknown(op.span, f"only some of the numbers up to {shown(extent.last)} are used as indices")
         else:
-            yield _too_far(op, index, extent, size, facts.flow)
+            yield _too_far(op, index, _as_wrapped(extent, size, facts), size, facts.flow)
 
 
 def judge_starts(op: Op, facts: Facts) -> Iterator[Obligation]:
@@ -260,14 +261,23 @@ def _is_selected(axis: int, fact: ShapeFact, indices: list[tuple[Value, int]], f
 def _is_left_out(op: Op, extent: Extent, facts: Facts) -> bool:
     """Whether what is read beyond the end may be left out afterwards.
 
-    Of what is drawn or looked up, only who knows it can do so: any of it may be the last.
+    Of what is drawn, looked up or wrapped around, only who knows it can do so: any of it may be the last.
     """
-    flow = facts.flow
-    if extent.source.name == "key.draw" or extent.source.function in LOOKUPS:
-        made = walk(extent.source.results, lambda one: ahead(flow, one, through_ops("array.map", *KEEPING)))
+    flow, source = facts.flow, extent.source
+    if source.name == "key.draw" or source.function in LOOKUPS or source.function == "remainder":
+        known = (*source.results, *(source.operands if source.function == "remainder" else ()))
+        made = walk(known, lambda one: ahead(flow, one, through_ops("array.map", *KEEPING)))
         if not any(reader.function in COMPARISONS for one in made for reader in flow.readers.get(one, ())):
             return False
     return is_masked(op, facts)
+
+
+def _as_wrapped(extent: Extent, size: Dim, facts: Facts) -> Extent:
+    """Return numbers that were wrapped around: at the end of the axis they surely get there, elsewhere they may not."""
+    if extent.source.function != "remainder":
+        return extent
+    around = extents(facts)(extent.source.result)
+    return replace(extent, reached=extent.reached and around is not None and same(around.end, size))
 
 
 def _is_open(op: Op, extent: Extent, over: int, facts: Facts) -> bool:

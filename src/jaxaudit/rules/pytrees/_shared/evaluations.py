@@ -14,7 +14,8 @@ from jaxaudit.libraries.flax_layers import MODES, SWITCHING
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.spans import Span
 
-_AVERAGING = frozenset(f"{name}.__call__" for name in playing("module.averages", "module.own_averages"))
+AVERAGING = frozenset(f"{name}.__call__" for name in playing("module.averages", "module.own_averages"))
+"""Calls of layers that keep running averages."""
 
 
 class Evaluation(NamedTuple):
@@ -31,13 +32,13 @@ class Evaluation(NamedTuple):
 def in_training_mode(facts: Facts) -> Iterator[Evaluation]:
     """Return every run of a model that is trained elsewhere, whose layers take it for training."""
     flow = facts.flow
-    modes = {op: mode for op in facts.program.calling(*_AVERAGING) if (mode := _is_training(op, flow)) is not None}
+    modes = {op: mode for op in facts.program.calling(*AVERAGING) if (mode := is_training(op, flow)) is not None}
     runs = {op: list(walk((op,), lambda one: _around(flow, one))) for op, mode in modes.items() if mode}
-    gradients = {op.span: grad for op, ways in runs.items() for one in ways if (grad := _gradient(flow, one))}
-    training = {one.span for ways in runs.values() for one in ways if _gradient(flow, one) is not None}
+    gradients = {op.span: grad for op, ways in runs.items() for one in ways if (grad := gradient_around(flow, one))}
+    training = {one.span for ways in runs.values() for one in ways if gradient_around(flow, one) is not None}
     told: set[Span] = set()
     for op, ways in runs.items():
-        apart = (one for one in ways if _gradient(flow, one) is None and one.span not in training | {op.span})
+        apart = (one for one in ways if gradient_around(flow, one) is None and one.span not in training | {op.span})
         run = next(apart, None)
         if run is not None and run.span not in told and op.span in gradients and _is_used_apart(run, facts):
             told.add(run.span)
@@ -46,8 +47,8 @@ def in_training_mode(facts: Facts) -> Iterator[Evaluation]:
             yield Evaluation(run, op, gradients[op.span], own or otherwise)
 
 
-def _is_training(op: Op, flow: Flow) -> bool | None:
-    """Whether a layer behaves as in training; None where that is not known."""
+def is_training(op: Op, flow: Flow, until: Op | None = None) -> bool | None:
+    """Whether a layer behaves as in training; None where that is not known, and may be switched `until` some op."""
     made = flow.maker(op.operands[0]) if op.operands else None
     for name, training in MODES.items():
         given = op.arguments.get(name, None if made is None else made.arguments.get(name))
@@ -56,7 +57,9 @@ def _is_training(op: Op, flow: Flow) -> bool | None:
         if given is not None:
             return None
     own = plays(op.qualified.removesuffix(".__call__"), "module.own_averages")
-    switched = any(True for tail in SWITCHING for _ in flow.program.called(tail))
+    order = flow.places.order
+    calls = (one for tail in SWITCHING for one in flow.program.called(tail))
+    switched = any(until is None or order[one] < order[until] for one in calls)
     return True if own and not switched else None
 
 
@@ -65,7 +68,7 @@ def _around(flow: Flow, op: Op) -> Iterator[Op]:
     return (one for one in holders(flow, flow.places.region_of[op]) if one.name != "grad")
 
 
-def _gradient(flow: Flow, op: Op) -> Op | None:
+def gradient_around(flow: Flow, op: Op) -> Op | None:
     """Return a gradient that is taken of what an op is part of."""
     around = walk((op,), lambda one: holders(flow, flow.places.region_of[one]))
     return next((one for one in around if one.name == "grad"), None)

@@ -13,7 +13,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.trees import describe
+from jaxaudit.rules.trees import describe, open_places
 from jaxaudit.spans import Span
 
 
@@ -134,7 +134,7 @@ def why_alike(flow: Flow, first: Tree, other: Tree, context: Context) -> str:
     Wherever the first has a leaf, the second may have a whole tree.
     """
     if first.kind in CONTAINERS and other.kind in CONTAINERS:
-        return f"both trees are {describe(first)} of the same structure"
+        return "" if any(open_places(first, other)) else f"both trees are {describe(first)} of the same structure"
     if first.kind in _OBJECTS and other.kind in _OBJECTS and first.registered == "yes":
         return f"both trees are {describe(first)}" if (first.name, first.where) == (other.name, other.where) else ""
     if first.kind == "number":

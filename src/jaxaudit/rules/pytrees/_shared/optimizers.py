@@ -21,7 +21,7 @@ Network = tuple[str, object]
 
 def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value] | None:
     """Return two trees that must have one structure: of the gradients, and of the state or the parameters."""
-    gradient = _differentiated(flow, _value(op, "updates"), context)
+    gradient = differentiated(flow, _value(op, "updates"), context)
     if op.qualified in APPLIES:
         known = _value(op, "params") or _value(op, "model")
     else:
@@ -85,7 +85,7 @@ def resolved(flow: Flow, value: object) -> Op | None:
     return flow.maker(held) if isinstance(held, Value) else found
 
 
-def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:
+def differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:
     """Return what a tree of gradients, or of updates made from gradients, is the gradient of."""
     if updates is None:
         return None

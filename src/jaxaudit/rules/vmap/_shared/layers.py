@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import last, readers
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Value
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.values import texts_in
 from jaxaudit.libraries.meanings import BATCHWISE
 from jaxaudit.libraries.packages import FOR_ONE_EXAMPLE, package
 
@@ -62,10 +65,21 @@ def takes_statistics(layer: Op, flow: Flow) -> bool:
 
     An option that names an axis lets it see the other elements of a map.
     """
+    given = _batchwise(layer, flow)
+    return not any(given.get(name) is not None for name in _AXIS_OPTIONS) and given.get("use_running_average") is False
+
+
+def axes_of_statistics(layer: Op, flow: Flow) -> tuple[str, ...]:
+    """Return the names of the axes over which a layer surely averages its statistics here."""
+    given = _batchwise(layer, flow)
+    learns = given.get("use_running_average") is False or given.get("is_training") is True
+    # A layer that is told nothing when it is called, and is made for one example, learns until it is told otherwise.
+    plain = package(layer.qualified) in FOR_ONE_EXAMPLE and given.get("inference", False) is False
+    return tuple(name for option in _AXIS_OPTIONS for name in texts_in(given.get(option)) if learns or plain)
+
+
+def _batchwise(layer: Op, flow: Flow) -> Mapping[str, Argument]:
+    """Return the options of a layer that takes the statistics of a batch, and of its call; none of any other op."""
     owner = layer.arguments.get("self")
     made = flow.maker(owner) if is_layer(layer) and isinstance(owner, Value) else None
-    if made is None or made.function not in BATCHWISE:
-        return False
-    given = {**made.arguments, **layer.arguments}
-    named = any(given.get(name) is not None for name in _AXIS_OPTIONS)
-    return not named and given.get("use_running_average") is False
+    return {} if made is None or made.function not in BATCHWISE else {**made.arguments, **layer.arguments}

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
+from jaxaudit.analyses.axes.normalised import behind_guards, same_values
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.queries import Answers, readers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import AVERAGES, EXTREMES, PICKED_POSITIONS, SPREADS
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EVEN, EXTREMES, PICKED_POSITIONS, PRODUCTS, SPREADS
 from jaxaudit.ir.record import record
+
+_OWN = ADDITIONS | AVERAGES | EXTREMES | PRODUCTS | frozenset(("median", "logsumexp"))
+"""What gives one number back as it is."""
+_OF_ITSELF = {
+    "subtract": "a number minus its own `{}` is always 0",
+    "divide": "a number divided by its own `{}` is always 1",
+}
+_OF_SIZE = {"divide": "a number divided by the `{}` of its own size is always 1 or -1"}
 
 
 @record
@@ -53,11 +62,29 @@ def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
         return f"`{function}` of one number is always 0"
     if function == "norm":
         return "the norm of one number is its absolute value"
-    if function in AVERAGES | EXTREMES or function == "median":
-        readers = flow.readers.get(op.result, ())
-        if any(one.function == "subtract" and one.operands == (value, op.result) for one in readers):
-            return f"a number minus its own `{function}` is always 0"
+    if function in _OWN:
+        number = _size_of(value, flow)
+        own = (one for one in readers(flow, number) if _is_of_itself(one, number, op, flow))
+        made = _OF_ITSELF if number is value else _OF_SIZE
+        return next((made[one.function].format(function) for one in own if one.function in made), "")
     return ""
+
+
+def _is_of_itself(op: Op, value: Value, reduction: Op, flow: Flow) -> bool:
+    """Whether an op takes a value and its own reduction, kept away from zero or not, or the root of it."""
+    if op.name != "array.map" or op.function not in _OF_ITSELF or len(op.operands) != 2:
+        return False
+    own = behind_guards(op.operands[1], flow)
+    if own is not None and own.function == "sqrt" and own.operands:
+        own = behind_guards(own.operands[0], flow)
+    return own is reduction and same_values(op.operands[0], value, flow)
+
+
+def _size_of(value: Value, flow: Flow) -> Value:
+    """Return the number of which a value is the size or the square; itself where it is neither."""
+    op = flow.maker(value)
+    is_size = op is not None and op.name == "array.map" and op.function in EVEN and len({*op.operands}) == 1
+    return op.operands[0] if op is not None and is_size else value
 
 
 def _indices(flow: Flow) -> Answers[Value, Op | None]:

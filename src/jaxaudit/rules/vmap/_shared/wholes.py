@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from jaxaudit.analyses.axes.meetings import Side, taken_sides
+from jaxaudit.analyses.axes.meetings import Meeting, Side, meetings, taken_sides
+from jaxaudit.analyses.axes.slots import Slot, onward
 from jaxaudit.analyses.dims import Dim, same
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import contradiction, related
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import behind, entered, left, nothing, operands_of, reached, readers, sources, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import COMPARISONS, LINEAR, SCALINGS
-from jaxaudit.ir.interfaces import Mapped
+from jaxaudit.ir.functions import COMPARISONS, LINEAR, NORMS, SCALINGS
+from jaxaudit.ir.interfaces import Loop, Mapped
+from jaxaudit.ir.ops import MAPPED, REDUCING
 from jaxaudit.ir.record import record
 
-_NORMS = frozenset(("norm", "vector_norm"))
-_REDUCTIONS = frozenset(("array.reduce", "array.linalg"))
 _MEETING = frozenset(("array.map", "array.select", "array.dot", "array.gather", "py.item", "py.call_library"))
 """Ops in which rows meet one element; of an index, rows of places meet what they are taken from."""
+_ALIGNED = frozenset(("array.map", "array.select"))
+"""The same for the steps of a scan, each of which may well evaluate what it has learned so far on all rows."""
 _ALONG = ("array.normalise", "array.scan", "array.order")
 """Ops that work along an axis and keep it."""
 
@@ -46,10 +49,13 @@ class Whole:
     paired: bool = False
     """Whether each row belongs to one element: both were computed row by row of one and the same thing."""
 
+    met: bool = False
+    """Whether the axis meets one of the name of the mapped one elsewhere."""
+
     @property
     def sure(self) -> bool:
         """Whether the axis surely is the mapped one."""
-        return self.named or self.paired
+        return self.named or self.paired or self.met
 
     @property
     def row(self) -> tuple[Dim, ...]:
@@ -82,8 +88,15 @@ def is_one(first: Dim, second: Dim) -> bool:
     return same(first, second) and (first.constant is None or related(first.labels, second.labels))
 
 
-def wholes(op: Op, context: Context, shapes: Shapes, flow: Flow) -> Iterator[Whole]:
+def elements_of(op: Op) -> list[tuple[Value, Value]]:
+    """Return each parameter that holds one element of an operand of a map or scan, with that operand."""
+    loop = Loop.of(op)
+    return Mapped(op).elements if loop is None else loop.elements
+
+
+def wholes(op: Op, context: Context, facts: Facts) -> Iterator[Whole]:
     """Return what has the mapped axis and is given whole, argument or captured."""
+    shapes, flow = facts.get(Shapes), facts.flow
     sides = taken_sides(op, context.of)
     own = _names(flow, [side.value for side in sides])
     for inside, outside in _given_whole(op, flow):
@@ -95,7 +108,8 @@ def wholes(op: Op, context: Context, shapes: Shapes, flow: Flow) -> Iterator[Who
         found = next(_axes(dims, sides), None)
         if found is not None:
             whole = Whole(op, inside, outside, dims, *found)
-            yield replace(whole, paired=_is_paired(whole, shapes, flow))
+            met = not whole.named and _is_met_elsewhere(whole, facts)
+            yield replace(whole, paired=_is_paired(whole, shapes, flow), met=met)
 
 
 def _names(flow: Flow, values: Iterable[Value]) -> set[Value]:
@@ -103,6 +117,30 @@ def _names(flow: Flow, values: Iterable[Value]) -> set[Value]:
     found = sources(flow, values, nothing)
     makers = (op for one in found if (op := flow.maker(one)) is not None and op.name == "py.global")
     return found.union(op.constant for op in makers if isinstance(op.constant, Value))
+
+
+def _is_met_elsewhere(whole: Whole, facts: Facts) -> bool:
+    """Whether the axis meets one of the name of the mapped one somewhere else, so that both are one."""
+    flow, names = facts.flow, _names(facts.flow, (whole.outside,))
+    read = (op for op in facts.program.named("py.global") if op.constant in names)
+    starts = [Slot(one, whole.place) for one in (*names, *(value for op in read for value in op.results))]
+    for slot in walk(starts, lambda one: (made for _, made in onward(facts, one))):
+        for op in flow.readers.get(slot.value, ()):
+            outside = op.name in _ALIGNED and not flow.places.within(flow.places.region_of[op], whole.op.regions[0])
+            if outside and any(_is_one_with(slot, met, whole.mapped.dim) for met in _meetings(op, facts)):
+                return True
+    return False
+
+
+def _meetings(op: Op, facts: Facts) -> list[Meeting]:
+    return [met for context in facts.get(Shapes).contexts(op) for met in meetings(op, context)]
+
+
+def _is_one_with(slot: Slot, met: Meeting, dim: Dim) -> bool:
+    """Whether an axis meets one of a name here."""
+    pairs = ((met.left, met.right), (met.right, met.left))
+    own = (other for side, other in pairs if side.value is slot.value and side.place == slot.place)
+    return any(related(other.dim.labels, dim.labels) for other in own)
 
 
 def _axes(dims: tuple[Dim, ...], sides: Iterable[Side]) -> Iterator[tuple[int, Side, bool]]:
@@ -117,9 +155,7 @@ def _axes(dims: tuple[Dim, ...], sides: Iterable[Side]) -> Iterator[tuple[int, S
 def _given_whole(op: Op, flow: Flow) -> Iterator[tuple[Value, Value]]:
     """Return what an element is given whole, under the names that it has inside and outside of the map."""
     mapped = Mapped.of(op)
-    if mapped is None:
-        return
-    yield from mapped.shared
+    yield from mapped.shared if mapped is not None else ()
     ops = list(op.regions[0].walk())
     read = dict.fromkeys(value for one in ops for value in one.operands)
     yield from ((value, value) for value in read if not _is_made_in(value, op, flow))
@@ -136,7 +172,7 @@ def fate(whole: Whole, shapes: Shapes, flow: Flow) -> Fate:
     """Follow the axis of something that is given whole to its end."""
     way = _Way(whole, shapes, flow)
     nodes = list(walk((whole.inside,), way.step))
-    elements = reached(flow, [param for param, _ in Mapped(whole.op).elements])
+    elements = reached(flow, [param for param, _ in elements_of(whole.op)])
     met: list[tuple[Op, Value]] = []
     ends: list[Op] = []
     for value in nodes:
@@ -184,7 +220,8 @@ class _Way:
 
     def met(self, op: Op, value: Value) -> Iterator[Value]:
         """Return what meets the axis in an op, row by row, without having it."""
-        if not op.regions and self.is_inside(op) and self.goes_on(op, value) and op.name in _MEETING:
+        meeting = _MEETING if self.whole.op.name in MAPPED else _ALIGNED
+        if not op.regions and self.is_inside(op) and self.goes_on(op, value) and op.name in meeting:
             yield from (one for one in op.operands if one is not value and not self._places(one))
 
     def pairs(self, op: Op, nodes: Sequence[Value]) -> bool:
@@ -194,7 +231,7 @@ class _Way:
 
     def takes_all(self, op: Op) -> bool:
         """Whether an op reduces all axes of an array, without naming this one alone."""
-        if op.name not in _REDUCTIONS:
+        if op.name not in REDUCING:
             return False
         axis, dims = op.argument("axis"), self.shapes.of(op.operands[0]).dims
         return axis is None or (isinstance(axis, tuple) and dims is not None and len(axis) == len(dims))
@@ -220,7 +257,7 @@ class _Way:
 def is_made(value: Value, whole: Whole, flow: Flow) -> bool:
     """Whether a value is computed of an element and something that is no element, as a prediction is."""
     params = whole.op.regions[0].params
-    mapped = {param for param, _ in Mapped(whole.op).elements}
+    mapped = {param for param, _ in elements_of(whole.op)}
     ways = walk((value,), lambda one: () if one in params else behind(flow, one))
     given = (operands_of(flow, one) for one in ways if one not in params)
     return any(len(operands) > 1 and not set(operands) <= mapped for operands in given)
@@ -245,7 +282,7 @@ def _is_paired(whole: Whole, shapes: Shapes, flow: Flow) -> bool:
 
 def is_bent(op: Op, flow: Flow) -> bool:
     """Whether what an op gives goes through a function that is not linear: a sum of several does not go through it."""
-    if op.function in _NORMS:
+    if op.function in NORMS:
         return True
     linear = LINEAR | SCALINGS
     reading = (one for value in op.results for one in readers(flow, value) if one.name == "array.map")

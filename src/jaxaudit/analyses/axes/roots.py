@@ -1,0 +1,82 @@
+"""Where each axis of an array comes from: the axis of another one that it was before, whatever was computed since.
+
+The rows of `a @ b.T` are those of `a`, and so are the entries of `jnp.sum(a**2, axis=1)`. An axis that was lined up
+with another one comes from both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from jaxaudit.analyses.axes.slots import Slot, origins
+from jaxaudit.analyses.dims import ONE, same
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.labels import contradiction
+from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.visits import own_name
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.record import record
+
+Roots = frozenset[Slot]
+
+
+@remembered
+def roots(facts: Facts) -> Answers[Slot, Roots]:
+    """Answer of which axes of which arrays an axis is made."""
+
+    def rule(one: Slot, ask: Callable[[Slot], Roots]) -> Roots:
+        before = [*_before(facts, one)]
+        return frozenset().union(*map(ask, before)) if before else frozenset((one,))
+
+    return Answers(rule, frozenset())
+
+
+def _before(facts: Facts, one: Slot) -> Iterable[Slot]:
+    own = own_name(one.value, facts)
+    if own is not one.value:
+        return (Slot(own, one.place),)
+    op = facts.flow.maker(own)
+    if op is None or op.regions or one.place is None:
+        return ()
+    if op.name == "py.global":
+        return (Slot(op.constant, one.place),) if isinstance(op.constant, Value) else ()
+    axes = facts.memo(origins, op)[op.results.index(own)]
+    return axes[one.place] if axes is not None and 0 <= one.place < len(axes) else ()
+
+
+@record
+class Landed:
+    """A vector that belongs to one axis of an array and is lined up with another."""
+
+    op: Op
+    vector: Value
+    array: Value
+    place: int
+    """The axis that it belongs to."""
+    sure: bool
+    """Whether the two axes come from two arrays; a square one may be symmetric."""
+
+
+def landed(facts: Facts) -> Iterator[Landed]:
+    """Return every vector that meets another axis of an array than the one it has its entries from."""
+    for op in facts.program.named("array.map"):
+        first, second, *more = (*op.operands, None, None)
+        for vector, array in ((first, second), (second, first)):
+            if vector is not None and array is not None and more == [None, None]:
+                yield from _landing(op, vector, array, facts)
+
+
+def _landing(op: Op, vector: Value, array: Value, facts: Facts) -> Iterator[Landed]:
+    shapes, ask = facts.get(Shapes), roots(facts)
+    low, high = shapes.of(vector).dims, shapes.of(array).dims
+    if low is None or high is None or len(low) != 1 or len(high) < 2 or not same(low[0], high[-1]):
+        return
+    own, met = ask(Slot(vector, 0)), ask(Slot(array, len(high) - 1))
+    for place, dim in enumerate(high[:-1]) if own.isdisjoint(met) and low[0] != ONE else ():
+        there = ask(Slot(array, place))
+        told = contradiction(dim.labels, low[0].labels) is not None
+        if not told and same(dim, low[0]) and not own.isdisjoint(there) and there.isdisjoint(met):
+            sources = [{slot.value for slot in one} for one in (there, met)]
+            yield Landed(op, vector, array, place, sources[0].isdisjoint(sources[1]))
+            return

@@ -1,0 +1,424 @@
+"""Statistics of one sample merged with those of another, tried out on numbers.
+
+There are many ways to write how a running mean and a running spread take a batch in, and one result: the mean and the
+spread of both samples together. So the expressions that a function computes are evaluated for numbers of one feature,
+and compared with it. Which of the values that it is given is the count, the mean and the spread is tried out too.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.lineage.origins import outside_of_call
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Argument, Op, Region, Value
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES
+from jaxaudit.ir.interfaces import Call
+from jaxaudit.ir.ops import BODIES, KEEPING
+from jaxaudit.ir.record import mutable, record
+from jaxaudit.ir.values import index_parts
+
+Number = float | list[float]
+Leaf = Value | tuple[object, object]
+"""Something that a function is given: a parameter, or a field of one."""
+
+_SIZES = (3, 2, 5)
+_ROWS = (1.3, -0.4, 2.2, 0.9, -1.7, 3.1, 0.2, 1.9)
+_COUNTS = (4.0, 9.0, 13.0)
+_UNARY: Mapping[str, Callable[[float], float]] = {
+    "negative": operator.neg,
+    "square": lambda x: x * x,
+    "sqrt": math.sqrt,
+    "abs": abs,
+    "reciprocal": lambda x: 1 / x,
+    "positive": lambda x: x,
+}
+_BINARY: Mapping[str, Callable[[float, float], float]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "power": operator.pow,
+    "maximum": max,
+    "minimum": min,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "equal": operator.eq,
+}
+
+
+class OpenError(Exception):
+    """What a value is cannot be computed here."""
+
+
+@record
+class Data:
+    """What is merged: an array of which a statistic is taken, or one sample alone."""
+
+    value: Value
+    axes: tuple[int, ...]
+    """The axes that are reduced; none for a single sample."""
+
+    @property
+    def count(self) -> int:
+        """How many samples are tried."""
+        return math.prod(_SIZES[: len(self.axes)])
+
+    def size(self, axis: int) -> float:
+        """Return the size of one axis; that of a feature is one."""
+        return _SIZES[self.axes.index(axis)] if axis in self.axes else 1
+
+
+@mutable
+class Trial:
+    """Evaluates the values of a function for numbers that its inputs are given."""
+
+    flow: Flow
+    data: Data
+    rows: Sequence[float]
+    given: Mapping[Leaf, float]
+    others: dict[Leaf, float]
+    """What all other inputs are, in every trial."""
+    touched: set[Leaf] = field(default_factory=set)
+    _known: dict[Value, Number] = field(default_factory=dict)
+
+    def number(self, value: Value) -> float:
+        """Return what a value is where it has one number for each feature."""
+        found = self.of(value)
+        if isinstance(found, list):
+            raise OpenError
+        return found
+
+    def of(self, value: Value) -> Number:
+        """Return what a value is."""
+        if value not in self._known:
+            self._known[value] = math.nan
+            self._known[value] = self._computed(value)
+        return self._known[value]
+
+    def _computed(self, value: Value) -> Number:
+        if value is self.data.value:
+            return list(self.rows) if self.data.axes else self.rows[0]
+        op = self.flow.maker(value)
+        if op is None:
+            outer = outside_of_call(self.flow, value, {})
+            return self.of(outer) if outer is not None else self._leaf(value)
+        if op.name in BODIES and op.regions:
+            inner = Call(op).inside(self.flow.position(op.results, value))
+            return self.of(inner) if inner is not None and not op.regions[0].shared else self._leaf(value)
+        if (op.name in KEEPING or op.name == "py.to_python") and op.operands:
+            return self.of(op.operands[0])
+        if op.name == "array.map":
+            return self._mapped(op)
+        if op.name == "array.reduce":
+            return self._reduced(op)
+        return self._sized(op, value)
+
+    def _argument(self, given: Argument) -> Number:
+        if isinstance(given, Value):
+            return self.of(given)
+        if isinstance(given, int | float):
+            return float(given)
+        raise OpenError
+
+    def _mapped(self, op: Op) -> Number:
+        x = self._argument(op.arguments.get("x"))
+        if op.function in _UNARY:
+            return _each(_UNARY[op.function], x)
+        if op.function not in _BINARY:
+            raise OpenError
+        return _each(_BINARY[op.function], x, self._argument(op.arguments.get("y")))
+
+    def _reduced(self, op: Op) -> float:
+        items = self.of(op.operands[0])
+        if not isinstance(items, list) or _axes(op, None) not in (self.data.axes, None):
+            raise OpenError
+        mean = sum(items) / len(items)
+        if op.function in ADDITIONS:
+            return sum(items)
+        if op.function in AVERAGES and not op.arguments.get("weights"):
+            return mean
+        ddof = op.arguments.get("ddof", 0)
+        if op.function in ("var", "std") and isinstance(ddof, int):
+            spread = sum((one - mean) ** 2 for one in items) / (len(items) - ddof)
+            return spread if op.function == "var" else math.sqrt(spread)
+        raise OpenError
+
+    def _sized(self, op: Op, value: Value) -> Number:
+        """Return how many samples there are, where an op tells; what else it makes is taken as given."""
+        shape = self.flow.maker(op.operands[0]) if op.name == "py.item" and op.operands else op
+        asked = shape is not None and shape.name == "array.shape" and shape.operands[:1] == (self.data.value,)
+        if not asked or shape is None:
+            return self._leaf(value)
+        parts = index_parts(op.arguments.get("index")) if shape is not op else ()
+        if shape.function == "size":
+            return float(self.data.count)
+        if shape.function == "len" or (len(parts) == 1 and isinstance(parts[0], int)):
+            return self.data.size(parts[0] if parts and isinstance(parts[0], int) else 0)
+        raise OpenError
+
+    def _leaf(self, value: Value) -> float:
+        leaf = leaf_of(value, self.flow)
+        self.touched.add(leaf)
+        other = self.others.setdefault(leaf, 1.1 + 0.37 * len(self.others))
+        return self.given.get(leaf, other)
+
+
+def leaf_of(value: Value, flow: Flow) -> Leaf:
+    """Return what a function is given, under one name for each field of a parameter."""
+    op = flow.maker(value)
+    if op is not None and op.name == "py.attr":
+        return (op.operands[0], op.label)
+    index = op.arguments.get("index") if op is not None and op.name == "py.item" and op.operands else None
+    return (op.operands[0], index) if op is not None and isinstance(index, str | int) else value
+
+
+def _each(function: Callable[..., float], *given: Number) -> Number:
+    length = max((len(one) for one in given if isinstance(one, list)), default=None)
+    try:
+        if length is None:
+            return float(function(*given))
+        columns = [one if isinstance(one, list) else [one] * length for one in given]
+        return [float(function(*row)) for row in zip(*columns, strict=True)]
+    except (ArithmeticError, ValueError, TypeError) as error:
+        raise OpenError from error
+
+
+def _axes(op: Op, otherwise: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    given = op.arguments.get("axis")
+    if isinstance(given, int):
+        return (given,)
+    known = isinstance(given, tuple) and all(isinstance(one, int) for one in given)
+    return (
+        tuple(sorted(one for one in given if isinstance(one, int))) if known and isinstance(given, tuple) else otherwise
+    )
+
+
+@record
+class Mean:
+    """A running mean that takes a sample in."""
+
+    count: Leaf
+    old: Leaf
+    new: Value
+    moved: float
+    """It moves by so much for each `base` of the samples that there are then."""
+    base: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is the mean of both samples together."""
+        return _close(self.moved, self.base)
+
+
+def _close(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=1e-7, abs_tol=1e-9)
+
+
+class Merging:
+    """Tries out what one function makes of some data."""
+
+    def __init__(self, flow: Flow, region: Region, data: Data) -> None:
+        self._flow, self.data = flow, data
+        self._leaves: dict[Value, set[Leaf]] = {}
+        self._others: dict[Leaf, float] = {}
+        self.ends = [value for value in _ends(region, flow) if self.leaves(value) is not None]
+
+    def tried(self, value: Value, rows: Sequence[float], given: Mapping[Leaf, float]) -> float:
+        """Return what a value is for some data and some inputs; not a number where that cannot be computed."""
+        try:
+            return Trial(self._flow, self.data, rows, given, self._others).number(value)
+        except (OpenError, ArithmeticError):
+            return math.nan
+
+    def leaves(self, value: Value) -> set[Leaf] | None:
+        """Return what a value is computed from beside the data; None where that is not known."""
+        if value not in self._leaves:
+            trial = Trial(self._flow, self.data, self.rows(), {}, self._others)
+            try:
+                trial.number(value)
+            except (OpenError, ArithmeticError):
+                return None
+            self._leaves[value] = trial.touched
+        return self._leaves[value]
+
+    def rows(self, value: float | None = None) -> list[float]:
+        """Return some data: all of one value, or various."""
+        count = self.data.count
+        return [value] * count if value is not None else [_ROWS[at % len(_ROWS)] + at // 8 for at in range(count)]
+
+    def means(self) -> Iterator[Mean]:
+        """Return the running means that take the data in by a weight that falls as a count grows."""
+        for new in self.ends:
+            leaves = self.leaves(new) or set()
+            # The mean of samples that are all alike is one of them, whatever counts.
+            middles = [old for old in leaves if _close(self.tried(new, self.rows(1.0), {old: 1.0}), 1.0)]
+            for old in middles:
+                for count in leaves - {old}:
+                    found = self._weighed(new, count, old)
+                    if found is not None:
+                        yield Mean(count, old, new, *found)
+
+    def _weighed(self, new: Value, count: Leaf, old: Leaf) -> tuple[float, float] | None:
+        """Return `r` and `q` where the data move a mean by `r / (count + q)` of the distance."""
+        rows, weights = self.rows(), list[float]()
+        for counted in _COUNTS:
+            weight = self.tried(new, self.rows(1.0), {count: counted, old: 0.0})
+            middle = weight * sum(rows) / len(rows) + (1 - weight) * 0.7
+            if not weight > 0 or not _close(self.tried(new, rows, {count: counted, old: 0.7}), middle):
+                return None
+            weights.append(1 / weight)
+        slope = (weights[1] - weights[0]) / (_COUNTS[1] - _COUNTS[0])
+        if slope <= 0 or not _close(weights[2], weights[1] + slope * (_COUNTS[2] - _COUNTS[1])):
+            return None
+        return 1 / slope, weights[0] / slope - _COUNTS[0]
+
+    def grows(self, one: Mean) -> float | None:
+        """Return by how much the count grows, where a next one is given back."""
+        for value in self.ends:
+            if one.count in (self.leaves(value) or ()):
+                first, second = (self.tried(value, self.rows(), {one.count: counted}) for counted in _COUNTS[:2])
+                other = self.tried(value, self.rows(5.0), {one.count: _COUNTS[0]})
+                if _close(second - first, _COUNTS[1] - _COUNTS[0]) and first == other and first > _COUNTS[0]:
+                    return first - _COUNTS[0]
+        return None
+
+    def spreads(self, one: Mean) -> Iterator[tuple[Value, bool, bool]]:
+        """Return the running spreads that take the data in beside a mean, and whether each is that of both samples.
+
+        Last is whether it knows of the other mean at all.
+        """
+        for new in self.ends:
+            leaves = self.leaves(new) or set()
+            for old in leaves - {one.count, one.old} if new is not one.new else ():
+                exact = self._is_spread(new, old, one)
+                if exact is not None:
+                    yield new, exact, one.old in leaves
+
+    def _is_spread(self, new: Value, old: Leaf, one: Mean) -> bool | None:
+        """Whether a value is the spread of both samples; None where it is none, even of samples with one mean."""
+        rows, count = self.rows(), _COUNTS[0]
+        given = {one.count: count, one.old: 0.7, old: 2.9}
+        scaled = {**given, one.old: 0.7 * 1.5, old: 2.9 * 1.5**2}
+        before, after = self.tried(new, rows, given), self.tried(new, [1.5 * row for row in rows], scaled)
+        moves = self.tried(new, rows, {**given, old: 3.9}) > before
+        if not moves or not _close(after, before * 1.5**2) or _close(before, self.tried(new, self.rows(0.7), given)):
+            return None
+        middle = sum(rows) / len(rows)
+        if any(self._fits(new, old, one, form, rows, 0.7) for form in _FORMS):
+            return True
+        together = any(self._fits(new, old, one, form, rows, middle) for form in _FORMS)
+        alike = self.data.axes and any(self._fits(new, old, one, form, self.rows(1.9), 0.7) for form in _FORMS)
+        return False if together or alike else None
+
+    def _fits(self, new: Value, old: Leaf, one: Mean, form: _Form, rows: Sequence[float], mean: float) -> bool:
+        count, unit = _COUNTS[0], len(rows) / one.moved
+        first = _Sample(count * unit, unit, mean, 2.9)
+        middle = sum(rows) / len(rows)
+        second = _Sample(len(rows), unit, middle, sum((row - middle) ** 2 for row in rows) / len(rows))
+        given = {one.count: count, one.old: mean, old: form(first)}
+        return _close(self.tried(new, rows, given), form(first.with_other(second)))
+
+
+@record
+class _Sample:
+    """A sample: how many there are, how many of them count as one, their mean and variance."""
+
+    size: float
+    unit: float
+    mean: float
+    variance: float
+
+    def with_other(self, other: _Sample) -> _Sample:
+        """Return the sample that holds both."""
+        size = self.size + other.size
+        mean = (self.size * self.mean + other.size * other.mean) / size
+        between = (self.mean - other.mean) ** 2 * self.size * other.size / size
+        squares = self.size * self.variance + other.size * other.variance + between
+        return _Sample(size, self.unit, mean, squares / size)
+
+
+_Form = Callable[[_Sample], float]
+_FORMS: Sequence[_Form] = (
+    lambda one: one.variance,
+    lambda one: one.variance * one.size,
+    lambda one: one.variance * one.size / one.unit,
+    lambda one: one.variance * one.size / (one.size - 1),
+    lambda one: one.variance + one.mean**2,
+    lambda one: (one.variance + one.mean**2) * one.size,
+    lambda one: (one.variance + one.mean**2) * one.size / one.unit,
+)
+"""The ways in which a spread is kept: as a variance, or as a sum of squares, around the mean or around zero."""
+
+
+def _ends(region: Region, flow: Flow) -> Iterator[Value]:
+    """Return what a function computes and gives back, stores or hands on."""
+    for op in region.walk():
+        if op.name == "array.map" and op.results and not op.backward and not op.is_derived:
+            used = flow.readers.get(op.result, ())
+            if op.result in flow.leaving or any(one.name not in _CALCULATIONS for one in used):
+                yield op.result
+
+
+_CALCULATIONS = KEEPING | {
+    "array.map",
+    "array.reduce",
+    "array.select",
+    "py.again",
+    "py.record",
+    "py.taken",
+    "py.passed",
+}
+
+
+def merging(facts: Facts) -> Iterator[Merging]:
+    """Return every function that merges statistics of some data with others, as far as can be told beforehand."""
+    flow = facts.flow
+    seen: set[tuple[int, Value, tuple[int, ...]]] = set()
+    for op in facts.program.mapping("divide"):
+        region = flow.places.function_of(op)
+        for data in _data(op, flow):
+            if (id(region), data.value, data.axes) not in seen:
+                seen.add((id(region), data.value, data.axes))
+                yield Merging(flow, region, data)
+
+
+def _data(op: Op, flow: Flow) -> Iterator[Data]:
+    """Return the arrays whose statistics are divided by something, or the single values that are."""
+    makers = [made for one in walk(op.results, lambda it: _before(it, flow)) if (made := flow.maker(one)) is not None]
+    reduced = [made for made in makers if made.name == "array.reduce" and made.operands]
+    for made in reduced:
+        axes = _axes(made, (0,) if made.arguments.get("axis") is None else None)
+        if axes is not None and made.function in AVERAGES | ADDITIONS:
+            yield from (Data(value, axes) for value in _arrays(made.operands[0], flow))
+    if not reduced:
+        for made in makers:
+            if made.name == "array.map" and made.function == "subtract":
+                yield from (Data(one, ()) for one in made.operands if flow.maker(one) is None)
+
+
+def _before(value: Value, flow: Flow) -> Sequence[Value]:
+    """Return what a value was computed from, here or where the function around it is called."""
+    op = flow.maker(value)
+    if op is None:
+        outer = outside_of_call(flow, value, {})
+        return () if outer is None else (outer,)
+    return op.operands if not op.regions else ()
+
+
+def _arrays(value: Value, flow: Flow) -> Iterator[Value]:
+    """Return the arrays that are reduced, perhaps less something, or squared."""
+    op = flow.maker(value)
+    if op is not None and op.name in KEEPING - {"array.reshape"}:
+        yield from _arrays(op.operands[0], flow)
+    elif op is not None and op.name == "array.map" and op.function in ("subtract", "square", "power", "multiply"):
+        yield from _arrays(op.operands[0], flow)
+    else:
+        yield value
