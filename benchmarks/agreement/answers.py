@@ -1,13 +1,14 @@
 """What is written down of a value that a program computes: plain data that can be kept as JSON.
 
 An array is `["array", shape, dtype, how]`, where `how` is `traced`, `jax` or `numpy`; a Python number or text
-`["value", it]`; a container is `["tuple", items]`, `["list", items]`, `["dict", entries]` or `["record", name, items]`;
-anything else `["object", its class]`, or `["function"]`. Eagerly, an array also has the lowest and the highest of its
-elements, and keys a number that is the same for the same key.
+`["value", it]`; a container is `["tuple", items]`, `["list", items]`, `["dict", entries]` or `["record", name,
+items]`; anything else `["object", its class]`, or `["function", its file, its line]`. Eagerly, an array also has the
+lowest and the highest of its elements, and keys a number that is the same for the same key.
 """
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any
 
 import jax
@@ -40,7 +41,9 @@ def answer(value: Any, depth: int = 0) -> list[Any]:
         return ["record", type(value).__name__, [answer(one, depth + 1) for one in value]]
     if type(value) is dict:
         return ["dict", [[_name(key), answer(one, depth + 1)] for key, one in value.items()]]
-    return ["function"] if callable(value) else ["object", type(value).__name__]
+    if isinstance(code := getattr(getattr(value, "__func__", value), "__code__", None), CodeType):
+        return ["function", code.co_filename, code.co_firstlineno]
+    return ["function", "", 0] if callable(value) else ["object", type(value).__name__]
 
 
 def _name(key: object) -> object:

@@ -27,7 +27,7 @@ from jaxaudit.analyses.tracing.facts import Kind, Trace
 from jaxaudit.ir import Program, Value
 from jaxaudit.spans import Span
 
-KINDS = ("structure", "shape", "dtype", "traced", "value", "range", "key")
+KINDS = ("structure", "function", "shape", "dtype", "traced", "value", "range", "key")
 """What is compared, the gravest first: where one differs, those after it are not looked at."""
 
 Answer = Sequence[Any]
@@ -91,10 +91,11 @@ class Judge:
         self.shapes, self.ranges, self.keys = map(self.facts.get, (Shapes, Ranges, KeyFacts))
         self.tracing: Solution[Trace] = solve_domain(reader.program, TracingDomain(self.facts))
         self.open, self.calls = _open(reader.program), Calls(reader.program)
+        self.shown: Mapping[str, str] = {}
 
     def program(self, seen: Mapping[str, Any], shown: Mapping[str, str]) -> Verdict:
         """Compare all that was seen of one run, in the files whose names are known."""
-        found = Verdict(1)
+        found, self.shown = Verdict(1), shown
         for what in seen:
             chains = [self.calls.unfollowed(chain, shown) for chain in seen[what]["chains"]]
             for path, name in shown.items():
@@ -157,12 +158,19 @@ class Judge:
             return self._wrong_leaf(answer, self._fact(said)) or self._wrong_stage(answer, said)
         if said.kind == "const":
             return _wrong_constant(answer, said.const)
+        if said.kind == "function" and answer[0] == "function":
+            return self._wrong_function(answer, said)
         if said.kind in ("function", "object"):
             return "" if answer[0] in ("function", "object") else "structure"
         if answer[0] in ("object", "function"):
             # An iterator stands for the items it gives, and so does a class for the record it is derived from.
             return ""
         return self._wrong_items(answer, said)
+
+    def _wrong_function(self, answer: Answer, said: Said) -> str:
+        """Whether source means another function than the one that it is, both being of the files that it read."""
+        path, line = self.shown.get(answer[1]), answer[2]
+        return "function" if path and said.name and (path, line) != (said.name, said.const) else ""
 
     def _wrong_items(self, answer: Answer, said: Said) -> str:
         if answer[0] != said.kind or len(answer[-1]) != len(said.items):
@@ -250,6 +258,8 @@ class Judge:
         if said.kind == "leaf":
             return f"{self._fact(said)} ({self._kind(said).value})"
         inside = ", ".join(self._text(one) for _, one in said.items)
+        if said.kind == "function":
+            return f"function {said.name}:{said.const}"
         return f"{said.const!r}" if said.kind == "const" else f"{said.kind} {said.name}({inside})"
 
 
@@ -304,6 +314,8 @@ def _shown(answer: Answer) -> str:
         return f"{answer[2]}[{', '.join(map(str, answer[1]))}] ({answer[3]})"
     if answer[0] == "value":
         return repr(answer[1])
+    if answer[0] == "function":
+        return f"function {answer[1]}:{answer[2]}"
     inside = answer[-1] if isinstance(answer[-1], list) else []
     parts = (f"{one[0]}: {_shown(one[1])}" if answer[0] == "dict" else _shown(one) for one in inside)
     return f"{' '.join(str(one) for one in answer if isinstance(one, str))}({', '.join(parts)})"

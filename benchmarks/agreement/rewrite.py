@@ -2,7 +2,7 @@
 
 `x @ w + b` becomes `SEEN(7, SEEN(5, SEEN(3, x) @ SEEN(4, w)) + SEEN(6, b))`, where SEEN notes the value and gives it
 back. Frames, lines and names stay what they were. Left alone are annotations, decorators, base classes, patterns, text,
-and what is called: `f` in `f(x)` is no data.
+and what is called, unless it is asked for: `f` in `f(x)` is no data.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _ALONE = ("decorator_list", "annotation", "returns", "bases", "keywords", "type_
 """Fields whose expressions are not looked at; `keywords` are those of a class."""
 
 
-def rewritten(text: str, path: str, number: int) -> tuple[CodeType, list[Place]]:
+def rewritten(text: str, path: str, number: int, *, callees: bool = False) -> tuple[CodeType, list[Place]]:
     """Compile source so that the value of its i-th place is shown as `SEEN(number, i, value)`."""
-    rewriter = _Rewriter(number)
+    rewriter = _Rewriter(number, callees)
     tree = rewriter.visit(ast.parse(text, path))
     return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True), rewriter.places
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, callees: bool) -> None:
+        self.number, self.callees = number, callees
         self.places: list[Place] = []
 
     def visit(self, node: ast.AST) -> ast.AST:
@@ -67,7 +67,9 @@ class _Rewriter(ast.NodeTransformer):
             node.args = [self.visit(one) for one in node.args]  # type: ignore[misc]
             for keyword in node.keywords:
                 keyword.value = self.visit(keyword.value)  # type: ignore[assignment]
-            if isinstance(function, ast.Attribute):
+            if self.callees:
+                node.func = self.visit(function)  # type: ignore[assignment]
+            elif isinstance(function, ast.Attribute):
                 function.value = self.visit(function.value)  # type: ignore[assignment]
             elif not isinstance(function, ast.Name):
                 node.func = self.visit(function)  # type: ignore[assignment]

@@ -17,7 +17,6 @@ from jaxaudit.ir import Program, Value
 from jaxaudit.spans import Span
 
 _DEEPEST = 5
-_FUNCTIONS = (callables.FunctionValue, callables.BoundMethod, callables.PartialValue, callables.Transformed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +106,18 @@ def _said(it: Interpreter, value: model.Abstract, depth: int) -> Said:
         return Said("tuple", items=_items(it, value.items, depth))
     if isinstance(value, model.Record):
         return Said("record", name=value.cls.name, items=_items(it, value.items, depth))
-    if isinstance(
-        value, callables.FunctionValue | callables.BoundMethod | callables.PartialValue | callables.Transformed
-    ):
+    if isinstance(value, callables.BoundMethod):
+        value = value.function
+    if isinstance(value, callables.FunctionValue):
+        return Said("function", name=value.module.path, const=_line(value))
+    if isinstance(value, callables.PartialValue | callables.Transformed):
         return Said("function")
     return _boxed(it, value, depth) if isinstance(value, model.Ref) else ANY
+
+
+def _line(function: callables.FunctionValue) -> int:
+    """Return the line that Python takes for the first of a function."""
+    return min([function.node.lineno, *(one.lineno for one in getattr(function.node, "decorator_list", ()))])
 
 
 def _boxed(it: Interpreter, ref: model.Ref, depth: int) -> Said:

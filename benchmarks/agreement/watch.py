@@ -31,7 +31,10 @@ from benchmarks.agreement.hollow import AskedError, hollow
 from benchmarks.agreement.rewrite import SEEN, Place, rewritten
 
 Link = tuple[str, int, str]
-"""A call: the file and line that it stands in, and the name of what is called."""
+"""A call: the file and line that it stands in, and the name of what is called.
+
+Where nothing that is watched called it, the line is one inside of it, as a negative number.
+"""
 
 _MOST = 24
 """Different answers to keep for one place."""
@@ -42,7 +45,9 @@ _VISITS = 60
 class Watcher:
     """Keeps what was seen, by file and place."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, entries: bool = False) -> None:
+        self.entries = entries
+        """Whether what is called, and from where a file is entered, are looked at too."""
         self.eager = False
         """Whether it is the elements of arrays that are looked at, or the types of all values."""
         self.paths: list[str] = []
@@ -59,7 +64,7 @@ class Watcher:
 
     def compiled(self, text: str, path: str) -> CodeType:
         """Compile a file so that it is watched."""
-        code, places = rewritten(text, path, len(self.paths))
+        code, places = rewritten(text, path, len(self.paths), callees=self.entries)
         self.paths.append(path)
         self.places.append(places)
         return code
@@ -90,14 +95,17 @@ class Watcher:
     def _chain(self) -> tuple[Link, ...]:
         """Return the calls between watched files that led here, innermost first; a comprehension is no call."""
         links: list[Link] = []
-        frame, callee = sys._getframe(3), ""
+        frame, callee, entry = sys._getframe(3), "", ("", 0, "")
         while frame is not None:
             code = frame.f_code
             if code.co_filename in self.paths:
                 if callee:
                     links.append((code.co_filename, frame.f_lineno, callee))
                 callee = "" if code.co_name.endswith(("comp>", "expr>", "module>")) else code.co_name.strip("<>")
+                entry = (code.co_filename, -frame.f_lineno, callee)
             frame = frame.f_back
+        if self.entries and entry[2]:
+            links.append(entry)
         return tuple(links)
 
     def told(self) -> dict[str, list[list[Any]]]:
@@ -111,17 +119,23 @@ class Watcher:
         return found
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+def is_test(name: str) -> bool:
+    """Whether a module belongs to the tests of its package, by its full name."""
+    return any(part in ("tests", "testing", "conftest") or "test" in part.split("_") for part in name.split("."))
+
+
+class Finder(importlib.abc.MetaPathFinder):
     """Finds the modules of the watched packages, and has them compiled by the watcher."""
 
     def __init__(self, watcher: Watcher, packages: Sequence[str]) -> None:
         self.watcher, self.packages = watcher, packages
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Return where a watched module is and how it is compiled; None for any other."""
         if fullname.partition(".")[0] not in self.packages:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader) and not is_test(fullname):
             spec.loader = _Loader(self.watcher, fullname, spec.loader.path)
         return spec
 
@@ -142,7 +156,7 @@ def watched(path: Path, packages: Sequence[str] = (), *, numbers: bool = False, 
     nothing is computed for them unless the script itself asks.
     """
     watcher = Watcher()
-    finder = _Finder(watcher, packages)
+    finder = Finder(watcher, packages)
     sys.meta_path.insert(0, finder)
     setattr(builtins, SEEN, watcher)
     try:

@@ -6,6 +6,8 @@ The programs are a small part of those that `python -m benchmarks.agreement` com
 from __future__ import annotations
 
 import contextlib
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ pytest.importorskip("flax")
 pytest.importorskip("optax")
 pytest.importorskip("equinox")
 
+from benchmarks.agreement import suites
 from benchmarks.agreement.__main__ import agreement, judge, verdict
 from benchmarks.agreement.compare import Agreement, compare
 from benchmarks.agreement.judge import Verdict
@@ -107,3 +110,54 @@ def test_a_contradiction_is_found(tmp_path):
     found = compare(read_source([file], loader([file])).program, traced)
     assert contradictions(found) == [(3, "shape"), (4, "shape")]
     assert found.coverage == 0
+
+
+PACKAGE = """\
+import jax.numpy as jnp
+
+
+def first(x):
+    return x[0]
+
+
+def other(x):
+    return x[1]
+
+
+def scaled(x, how=first):
+    pair = (x, how(x))
+    rows = jnp.ones((3, 4)) @ jnp.ones((4, 2))
+    if x is None:
+        return rows
+    return pair[0] * rows[0]
+"""
+SUITE = """\
+import jax.numpy as jnp
+from toy import scaled, other
+
+
+def test_scaled():
+    assert scaled(jnp.ones((3, 1)), other).shape == (3, 2)
+    assert scaled(jnp.ones(2)).shape == (2,)
+"""
+
+
+def test_source_of_a_package_alone_is_held_to_what_its_tests_show(tmp_path):
+    """Functions are entered with what they may be given at all, and that holds for what tests give them."""
+    package, seen = tmp_path / "toy", tmp_path / "seen.json"
+    package.mkdir()
+    (package / "__init__.py").write_text(PACKAGE)
+    (tmp_path / "test_toy.py").write_text(SUITE)
+    suites.run(sys.executable, tmp_path, "toy", seen, 60, ["test_toy.py"])
+    shown = json.loads(seen.read_text())
+    assert json.loads(shown["types"]["ended"]) == {"passed": 1}
+    found, errors = suites.compared(package, shown)
+    assert not found.contradictions
+    assert not errors
+    assert found.seen["shape"] > 10
+    # Had it been this, which has the same places, the run would refute it.
+    other = PACKAGE.replace("how(x)", "None").replace("jnp.ones((4, 2))", "jnp.ones((5, 2))")
+    (package / "__init__.py").write_text(other.replace("x is None", "not False"))
+    found, errors = suites.compared(package, shown)
+    assert [one.rule for one in errors] == ["axis-conflict"]
+    assert {(14, "raises"), (15, "value"), (17, "reached")} <= set(contradictions(found))
