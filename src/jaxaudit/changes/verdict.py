@@ -7,18 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxaudit.cache import audit_texts
-from jaxaudit.changes.alignment import Alignment, align
+from jaxaudit.changes.alignment import Alignment, Side, align
 from jaxaudit.changes.boundaries import boundary_changes
-from jaxaudit.changes.dispatch import reasons
+from jaxaudit.changes.definitions import TOP, contents
 from jaxaudit.changes.matching import Judged, Matching, Pair, match
-from jaxaudit.changes.scope import scope_of
+from jaxaudit.changes.scope import Name, Scope, scope_of
 from jaxaudit.changes.states import Comparison, State
 from jaxaudit.config import Config
 from jaxaudit.discover import decode_file, load_file
 from jaxaudit.frontends.base import SourceFile
+from jaxaudit.libraries.packages import JAX, package
 from jaxaudit.observation.store import NOTHING, Facts, facts_of
 from jaxaudit.outcome import Outcome
-from jaxaudit.reports.change import Broken, Change, ChangedFile, Fixed
+from jaxaudit.reports.change import Broken, Change, ChangedFile, Fixed, Reason
 from jaxaudit.reports.model import Finding, Report, Unknown
 from jaxaudit.rules.base import Verdict
 
@@ -40,7 +41,7 @@ def audit_change(
     """
     sides = align(comparison)
     scope = scope_of(comparison, sides)
-    why = reasons(scope, sides)
+    why = _reasons(scope, sides)
     paths = () if if_jax and not why else scope.paths(comparison, callers=callers)
     known = facts_of(Path(path).absolute() for path in paths) if observed else NOTHING
     before, after = (_audited(state, comparison, paths, config, known, fresh=fresh) for state in _states(comparison))
@@ -153,3 +154,34 @@ def _audited(
 
     texts = {Path(path).absolute(): state.files[path] for path in paths if path in state.files}
     return audit_texts(texts, config, known, fetch, fresh=fresh)
+
+
+def _reasons(scope: Scope, sides: Alignment) -> tuple[Reason, ...]:
+    """Return why a change touches JAX, one reason a definition; none where it does not."""
+    direct = [one for name in scope.changed if (one := _reason(name, sides, "")) is not None]
+    if direct:
+        return tuple(direct)
+    # What has no JAX in it may compute what JAX is given: sizes, settings, functions to transform.
+    changed = ", ".join(f"`{name}`" for _, name in scope.changed[:3] if name != TOP)
+    through = f", and relies on {changed}" if changed else ""
+    return tuple(one for name in scope.callers if (one := _reason(name, sides, through)) is not None)
+
+
+def _reason(name: Name, sides: Alignment, through: str) -> Reason | None:
+    for side in (sides.after, sides.before):
+        for line, used in _uses(name, side):
+            who = "the top level" if name[1] == TOP else f"`{name[1]}`"
+            gone = "used" if side is sides.before and name[0] not in sides.after.state.files else "uses"
+            return Reason(name[0], line, f"{who} {gone} `{used}`{through}")
+    return None
+
+
+def _uses(name: Name, side: Side) -> Iterator[tuple[int, str]]:
+    """Return the names of libraries that compute with JAX that a definition mentions, and where."""
+    path, called = name
+    found = contents(side.forms(path))
+    definition = found.definitions.get(called)
+    for mention, line in definition.mentions.items() if definition is not None else ():
+        dotted = found.imports.get(mention, "")
+        if package(dotted) in JAX:
+            yield line, dotted

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from jaxaudit.analyses.axes import Axes
+from jaxaudit.analyses.axes.threads import Station, Thread
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.frontends.base import Problem, Reading
@@ -21,6 +23,7 @@ from jaxaudit.reports.leads.base import Look
 from jaxaudit.reports.model import (
     SCHEMA_VERSION,
     Axis,
+    AxisStation,
     Boundary,
     Coverage,
     Finding,
@@ -36,7 +39,6 @@ from jaxaudit.reports.model import (
     WhyStep,
 )
 from jaxaudit.reports.notes import Notes
-from jaxaudit.reports.source_axes import source_axes
 from jaxaudit.reports.stack import stack
 from jaxaudit.rules.base import Edit, Obligation, Verdict
 from jaxaudit.rules.merge import combine, credible, distinct, merge
@@ -124,7 +126,7 @@ def _axes(
 ) -> tuple[Axis, ...]:
     if threads is not None:
         return axes_section(threads, _shown(flow, crossings), flow.of_op, rows)
-    return source_axes(inferred.get(Axes), flow.of_op, rows, paths) if inferred is not None else ()
+    return _source_axes(inferred.get(Axes), flow.of_op, rows, paths) if inferred is not None else ()
 
 
 def _shown(flow: Flow, crossings: Sequence[Boundary]) -> frozenset[str]:
@@ -240,3 +242,31 @@ def _tally(obligations: Sequence[Obligation]) -> Tally:
 def _edit(edit: Edit, sources: Sources) -> TextEdit:
     line, column, end_line, end_column = place(edit.span, sources)
     return TextEdit(edit.span.path, line, column, end_line, end_column, edit.replacement)
+
+
+def _source_axes(
+    axes: Axes, steps: Mapping[Op, int], rows: Mapping[Op, int], paths: frozenset[str]
+) -> tuple[Axis, ...]:
+    """Return every named axis that passes through the audited files."""
+    found = (_axis(thread, steps, rows, paths) for thread in axes.threads)
+    return tuple(axis for axis in found if axis.stations)
+
+
+def _axis(thread: Thread, steps: Mapping[Op, int], rows: Mapping[Op, int], paths: frozenset[str]) -> Axis:
+    stations: dict[tuple[str, str, int], AxisStation] = {}
+    for one in thread.stations:
+        if one.span.path in paths:
+            made = _station(one, steps, rows)
+            known = stations.get((made.kind, made.path, made.line))
+            told = replace(known, count=known.count + 1) if known is not None else made
+            stations[made.kind, made.path, made.line] = told
+    size = int(thread.size) if thread.size.isdecimal() else 0
+    return Axis(thread.id, thread.name, size, "", thread.name, "constant", stations=tuple(stations.values()))
+
+
+def _station(station: Station, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> AxisStation:
+    op, span = station.op, station.span
+    # No argument of a function brings a named axis in: it begins where an op makes it.
+    kind = "made" if station.deed == "enters" else station.deed
+    place = (kind, span.path, span.line, f"{kind} by {station.what}", op.name)
+    return AxisStation(*place, step=steps.get(op), transformation=rows.get(op))

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 
-from jaxaudit.analyses.dims import variable
+from jaxaudit.analyses.dims import UNKNOWN, Dim, variable
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, anywhere, whole
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
-from jaxaudit.analyses.shapes.assumed import assumed
 from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
 from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
 from jaxaudit.analyses.shapes.demands import demands
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, exact, is_named, named
-from jaxaudit.analyses.shapes.ranks import measured, methods_of_objects
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, exact, forget, is_named, join, named
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.traced import sizes_meet
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.look import Transfer as Inner
 from jaxaudit.analyses.shapes.transfer.table import TABLE
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import ArrayType, Op, Program, Region, Value
+
+_MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
+_METHODS = ("array.reduce", "array.order")
+_TAKE_ARRAYS = ("array.map", "array.reduce", "array.normalise", "array.select", "array.dot")
 
 _MOST_CONTEXTS = 16
 
@@ -52,7 +54,7 @@ class ShapesDomain:
         self.declared = declared_axes(program)
         self.asked = self._with_certain({} if program.types else demands(program))
         """What is known of a value of which its op says nothing."""
-        self.read = frozenset() if program.types else measured(program)
+        self.read = frozenset() if program.types else _measured(program)
         self.carrier = Carrier(self.types) if self.types and self.declared else None
         self.seen: dict[Op, list[Context]] = {}
         self.blank: set[Op] = set()
@@ -64,7 +66,7 @@ class ShapesDomain:
             value for op in program.having(Op.operator) if op.operator == "isinstance" for value in op.operands
         }
         """Values whose type the program asks for: what follows may be for other types only."""
-        self.doubtful = frozenset() if program.types else methods_of_objects(program)
+        self.doubtful = frozenset() if program.types else _methods_of_objects(program)
         self._told_of = frozenset((*self.declared, *self.asked, *self.read))
         """Values of which something is known besides what their op says."""
         self._own: dict[Value, ShapeFact] = {}
@@ -268,7 +270,7 @@ class ShapesDomain:
             look = Look(op, self._naming(read))
             made = transfer(op, look)
             if op.name == "py.attr" and op.results[0] in self.fields:
-                made = [assumed(made[0], self.fields[op.results[0]], read)]
+                made = [_assumed(made[0], self.fields[op.results[0]], read)]
             if op.results and op.results[0] in self.doubtful and look.first().dims is None:
                 made = [facts.array(None, None)]
             results = self._carried(op, self._results(op, made), read)
@@ -314,3 +316,61 @@ def _is_told(fact: ShapeFact) -> bool:
 
 def _paired(values: Sequence[Value], made: Sequence[ShapeFact | None]) -> list[tuple[Value, ShapeFact | None]]:
     return [(value, made[i] if i < len(made) else None) for i, value in enumerate(values)]
+
+
+def _methods_of_objects(program: Program) -> frozenset[Value]:
+    """Return what methods such as `mean` give of objects that nothing shows to be arrays.
+
+    A distribution has a `mean` as well, and a table of another library a `sum`: neither need be a number. What array
+    functions and operators make is an array, so their methods are its own; so is what has methods and is given to
+    functions of JAX, which refuse anything else.
+    """
+    computed = (op for op in program.walk() if op.name in _TAKE_ARRAYS and op.operands)
+    arrays: set[Value] = {op.operands[0] for op in computed if op.qualified.startswith("jax.")}
+    found: set[Value] = set()
+    for op in program.walk():
+        if op.name in _METHODS and op.operands and "." not in op.qualified and op.operands[0] not in arrays:
+            found.update(op.results)
+        elif op.name.startswith(_MAKE_ARRAYS):
+            arrays.update(op.results)
+    return frozenset(found)
+
+
+def _measured(program: Program) -> frozenset[Value]:
+    """Return the arrays whose shape the code reads."""
+    asked = (op for op in program.named("array.shape") if op.operands)
+    return frozenset(op.operands[0] for op in asked if op.function == "shape")
+
+
+def _assumed(known: ShapeFact | None, stored: Sequence[Value | ArrayType], read: Read[ShapeFact]) -> ShapeFact | None:
+    """Return the fact of a field: its rank, and those sizes that are the same wherever it is stored; or its layer."""
+    fact = NOTHING if known is None else known
+    if fact.dims is not None or fact.items is not None or fact.each is not None or fact.layer is not None:
+        return known
+    facts = [exact(one) if isinstance(one, ArrayType) else read(one) for one in stored]
+    if facts and all(one.layer is not None for one in facts):
+        layer = forget(reduce(join, facts), lambda atom: atom.born == 0)
+        return known if layer.layer is None else layer
+    arrays = [one for one in facts if one.dims is not None]
+    shapes = [one.dims for one in arrays if one.dims is not None]
+    if not shapes or len({len(dims) for dims in shapes}) != 1:
+        return known
+    dtypes = {one.dtype for one in arrays}
+    counts = all(isinstance(one, ArrayType) and one.dtype == "int32" for one in stored)
+    return ShapeFact(
+        dims=tuple(_common(column, fact, at) for at, column in enumerate(zip(*shapes, strict=True))),
+        dtype=dtypes.pop() if len(dtypes) == 1 else None,
+        weak=all(one.weak for one in arrays),
+        number=variable(fact.symbol, "number", fact.born) if counts and fact.symbol else None,
+    )
+
+
+def _common(sizes: Sequence[Dim], field: ShapeFact, at: int) -> Dim:
+    """Return the size of an axis where it is one number; variables of other functions say nothing here.
+
+    A field that is read twice has the same size both times.
+    """
+    first = sizes[0]
+    if first.constant is not None and all(size.constant == first.constant for size in sizes):
+        return first
+    return variable(f"{field.symbol}.shape[{at}]", "size", field.born) if field.symbol else UNKNOWN

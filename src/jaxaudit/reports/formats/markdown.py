@@ -6,14 +6,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from jaxaudit.reports import change_words as words
+from jaxaudit.reports.change import Change
 from jaxaudit.reports.identity import Sources
-from jaxaudit.reports.markdown_change import change_lines
 from jaxaudit.reports.markdown_flow import axis_lines, boundary_lines, flow_lines, stack_lines
 from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, prose, table
 from jaxaudit.reports.model import Coverage, Finding, Report, Unknown, Verified
 from jaxaudit.reports.registry import Format
 from jaxaudit.reports.sections import counted, coverage_line, ranked, summary_line
 from jaxaudit.reports.snippet import clean
+
+_FINDINGS_ROOM = 16_000
+_ROWS_ROOM = 3_000
+_Full = Callable[[Finding, str], Iterator[str]]
+"""Writes a finding in full, with what was true before where something was."""
 
 _ISSUES_ROOM = 16_000
 _WARNINGS_ROOM = 6_000
@@ -29,7 +35,7 @@ Lines = Callable[[Report], Iterator[str]]
 def render_markdown(report: Report, sources: Sources) -> str:
     """Write the six sections, then the coverage, or what a change did; short enough for a comment on a pull request."""
     if report.change is not None:
-        return "\n".join(change_lines(report, report.change, lambda one, was: _finding(one, sources, was))) + "\n"
+        return "\n".join(_change_lines(report, report.change, lambda one, was: _finding(one, sources, was))) + "\n"
     lines = [f"# jaxaudit: {summary_line(report).plain.rstrip('.')}", "", coverage_line(report, verbose=True)]
     for title, key, section in _DATA:
         lines += ["", f"## {title}", "", *_data(report, key, section)]
@@ -155,3 +161,30 @@ def _coverage(seen: Coverage) -> Iterator[str]:
         ]
         yield from ("", "Functions entered with arguments that were observed:", "")
         yield from table(("place", "function", "observed"), entered)
+
+
+def _change_lines(report: Report, change: Change, full: _Full) -> Iterator[str]:
+    """Return all that a change did."""
+    yield from (f"# jaxaudit: {prose(words.conclusion(report, change)).rstrip('.')}", "", prose(words.headline(change)))
+    if told := words.dispatch(change):
+        yield prose(told)
+    broken = [list(full(finding, words.was(one))) for one, finding in words.broken_findings(report, change)]
+    new = [list(full(finding, "")) for finding in words.new_findings(report, change)]
+    yield from _section("Constraints Broken", broken, _FINDINGS_ROOM, "constraints are")
+    yield from _section("New Findings", new, _FINDINGS_ROOM, "findings are")
+    lost = [(words.place(one), one.rule, words.undecided(one)) for one in words.still_undecided(report, change)]
+    yield from _rows("No Longer Shown To Hold", lost)
+    yield from _rows(
+        "Changed At Boundaries", [(f"{one.path}:{one.line}", one.kind, one.text) for one in change.boundaries]
+    )
+    yield from _rows("Fixed", [(f"{one.path}:{one.line}", one.rule, words.fixed(one)) for one in change.fixed])
+
+
+def _rows(title: str, rows: list[tuple[str, str, str]]) -> Iterator[str]:
+    told = [[f"- {code(where)} {code(kind)}: {prose(text)}"] for where, kind, text in rows]
+    yield from _section(title, told, _ROWS_ROOM, "rows are")
+
+
+def _section(title: str, blocks: list[list[str]], room: int, left: str) -> Iterator[str]:
+    if blocks:
+        yield from ("", f"## {title}", "", *bounded(blocks, room, left))

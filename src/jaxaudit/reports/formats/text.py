@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
+from jaxaudit.reports import change_words as words
+from jaxaudit.reports.change import Change
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Finding, Report, WhyStep
 from jaxaudit.reports.registry import Detail, Format
 from jaxaudit.reports.sections import all_sections, coverage_line, heading, summary_line
-from jaxaudit.reports.sections_change import change_sections
 from jaxaudit.reports.snippet import Look, Marked, clean, code_line, snippet, under_line
+
+_Full = Callable[[Finding, str], Iterator[Text]]
+"""Writes a finding in full, with what was true before where something was."""
+_MOST_ROWS = 20
 
 _STYLES = {"error": "bold red", "performance": "bold magenta", "warning": "bold yellow"}
 _UNLIMITED = 10_000
@@ -45,7 +50,7 @@ def print_report(
     else:
         lines = short(report, sources, look)
     if report.change is not None and not quiet:
-        told = change_sections(
+        told = _change_sections(
             report, report.change, lambda one, was: finding_lines(one, sources, look, was), look, verbose=verbose
         )
         lines = (*told, *(lines if verbose else ()))
@@ -172,3 +177,45 @@ def _why(steps: Sequence[WhyStep], path: str, sources: Sources, look: Look) -> I
         if not number:
             lines[0] = Text().append("  why:".ljust(_LABEL), "dim").append_text(lines[0][_LABEL:])
         yield from lines
+
+
+def _change_sections(
+    report: Report, change: Change, full: _Full, look: Look, *, verbose: bool = False
+) -> Iterator[Text]:
+    """Return all that a change did, and one line that sums it up."""
+    yield Text(clean(words.headline(change)))
+    if told := words.dispatch(change):
+        yield Text(clean(told))
+    yield Text()
+    broken, new = list(words.broken_findings(report, change)), words.new_findings(report, change)
+    if broken:
+        yield heading("Constraints Broken", look)
+        for one, finding in broken:
+            yield from (*full(finding, words.was(one)), Text())
+    if new:
+        yield heading("New Findings", look)
+        for finding in new:
+            yield from (*full(finding, ""), Text())
+    lost = words.still_undecided(report, change, verbose=verbose)
+    yield from _rows(
+        "No Longer Shown To Hold", [(words.place(one), one.rule, words.undecided(one)) for one in lost], look
+    )
+    boundaries = [(f"{one.path}:{one.line}", one.kind, one.text) for one in change.boundaries]
+    yield from _rows("Changed At Boundaries", boundaries, look)
+    fixed = [(f"{one.path}:{one.line}", one.rule, words.fixed(one)) for one in change.fixed]
+    yield from _rows("Fixed", fixed, look)
+    bad = bool(report.issues)
+    yield Text(
+        words.conclusion(report, change), "bold red" if bad else "bold yellow" if report.warnings else "bold green"
+    )
+
+
+def _rows(title: str, rows: list[tuple[str, str, str]], look: Look) -> Iterator[Text]:
+    if not rows:
+        return
+    yield heading(title, look)
+    for where, kind, text in rows[:_MOST_ROWS]:
+        yield Text("  ").append(clean(where), "bold").append(f"  {kind}  ", "dim").append(clean(text))
+    if len(rows) > _MOST_ROWS:
+        yield Text(f"  and {len(rows) - _MOST_ROWS:,} more; `--format json` has all of them", "dim")
+    yield Text()

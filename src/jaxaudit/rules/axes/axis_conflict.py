@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage.guards import asks_about, deciding
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import last
+from jaxaudit.analyses.queries import last, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
 
 _DEEDS = {
@@ -114,7 +114,7 @@ def _number_indexed(op: Op) -> Obligation:
 
 
 def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligation:
-    if Fit.CLASHES in fits and (asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
+    if Fit.CLASHES in fits and (_asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
         return unknown(op.span, "the `if` around it asks about these arrays, and what it asks is not known")
     if Fit.CLASHES in fits and _swaps_two(op) and not _is_made_by_jax(op, flow):
         return unknown(op.span, "`transpose` of two axes is a method of PyTorch, and whose array this is is not known")
@@ -147,7 +147,7 @@ def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:
     """Whether an `if` around an op compares one of the sizes that meet in it, so that it is no longer any size."""
     dims = (dim for one in shapes.contexts(op) for fact in one.facts.values() for dim in fact.dims or ())
     sizes = {atom for dim in dims for atom in dim.atoms()}
-    for branch in deciding(flow, op) if sizes else ():
+    for branch in _deciding(flow, op) if sizes else ():
         made = flow.maker(branch.operands[0]) if branch.operands else None
         if made is None:
             continue
@@ -172,3 +172,45 @@ def _conflict(op: Op, context: Context) -> Obligation:
         way=context.way,
         cause=op.results,
     )
+
+
+def _asks_about(flow: Flow, op: Op) -> bool:
+    """Whether an `if` around an op, or one before it that may leave, depends on something that the op reads."""
+    read = {*op.operands, *_gone_through(flow, op)}
+    return any(_meets(flow, branch, read) for branch in _deciding(flow, op))
+
+
+def _gone_through(flow: Flow, op: Op) -> Iterator[Value]:
+    """Return the lists and arrays that loops take an op's operands from."""
+    for value in op.operands:
+        maker = flow.maker(value)
+        if maker is not None and maker.name == "py.element":
+            yield from maker.operands[:1]
+
+
+def _deciding(flow: Flow, op: Op) -> Iterator[Op]:
+    """Return the branches that decide whether an op runs."""
+    region = flow.places.region_of.get(op)
+    inner = op
+    for around, holder in () if region is None else flow.places.up(region):
+        before = takewhile(lambda one, inner=inner: one is not inner, around.ops)
+        yield from (one for one in before if one.name == "py.branch" and _may_leave(one))
+        if holder is None:
+            return
+        if holder.name == "py.branch":
+            yield holder
+        inner = holder
+
+
+def _may_leave(branch: Op) -> bool:
+    return any(region.exit is not Exit.FALL for region in branch.regions)
+
+
+def _meets(flow: Flow, branch: Op, read: set[Value]) -> bool:
+    """Whether a condition is made of one of some values."""
+
+    def made_of(value: Value) -> tuple[Value, ...]:
+        maker = flow.maker(value)
+        return () if maker is None else maker.operands
+
+    return any(value in read for value in walk(branch.operands[:1], made_of))

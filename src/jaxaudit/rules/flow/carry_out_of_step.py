@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Origin, origin, same
-from jaxaudit.analyses.lineage.side_by_side import side_by_side
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import depends, walk
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
@@ -16,6 +15,8 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 from jaxaudit.rules.flow._shared.given_beside import given_beside
+
+_Pair = tuple[Origin, Origin]
 
 _RUN = """
 def look(s):
@@ -144,7 +145,7 @@ def _judge(part: _Part, others: list[_Part], flow: Flow) -> Obligation | None:
 
     if not _is_same_line(part.start, part.end):
         return None
-    given = side_by_side(flow, part.start, part.end, goes_on, in_turn=True)
+    given = _side_by_side(flow, part.start, part.end, goes_on, in_turn=True)
     met = [
         (states.get(then.value), now.value) for then, now in given if then.value in states or not same(flow, then, now)
     ]
@@ -181,3 +182,25 @@ def _finding(part: _Part, state: _Part, flow: Flow) -> Obligation:
         steps=() if newer is None else (Step(newer.span, f"the newer {old} is made here"),),
         suggestion="compute it from the new state",
     )
+
+
+def _side_by_side(
+    flow: Flow, first: Origin, second: Origin, goes_on: Callable[[Origin, Origin], bool], *, in_turn: bool = False
+) -> Iterator[_Pair]:
+    """Walk two computations side by side, and return what each was given where `goes_on` says that they end.
+
+    With `in_turn` the second one is not followed out of the turn of a loop.
+    """
+    origins: dict[tuple[Value, Value], _Pair] = {(first.value, second.value): (first, second)}
+
+    def step(pair: tuple[Value, Value]) -> Iterator[tuple[Value, Value]]:
+        one, other = origins[pair]
+        if one.op is None or other.op is None or not goes_on(one, other):
+            return
+        for before, beside in zip(one.op.operands, other.op.operands, strict=False):
+            below = origin(flow, before, one.context), origin(flow, beside, other.context, in_turn=in_turn)
+            found = below[0].value, below[1].value
+            origins.setdefault(found, below)
+            yield found
+
+    return (origins[pair] for pair in walk(tuple(origins), step) if not goes_on(*origins[pair]))

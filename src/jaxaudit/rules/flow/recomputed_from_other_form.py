@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import field
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import Origin, contexts
-from jaxaudit.analyses.lineage.recompute import Parting, compare
-from jaxaudit.analyses.queries import depends
-from jaxaudit.ir import Op, Program
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin, same
+from jaxaudit.analyses.queries import depends, taken_apart
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import DENSITIES, DRAWN_WITH_DENSITY
+from jaxaudit.ir.interfaces import Loop, Part
+from jaxaudit.ir.ops import UNFOLLOWED
+from jaxaudit.ir.record import mutable, record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.spans import Span
+
+_DRAWS = UNFOLLOWED | {"key.draw", "key.split", "key.seed", "key.fold_in"}
 
 _ROLLOUT = """
 def score(w, x, a):
@@ -75,7 +80,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     first, second = op.operands
     for context in contexts(flow, op):
         for stored, again in ((second, first), (first, second)):
-            found = compare(flow, stored, again, context)
+            found = _compare(flow, stored, again, context)
             if found is None or not found.shared:
                 continue
             if not found.partings:
@@ -84,7 +89,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
                 yield _finding(op, found.partings[0], _stored(found.partings[0].now))
 
 
-def _is_related(parting: Parting, flow: Flow) -> bool:
+def _is_related(parting: _Parting, flow: Flow) -> bool:
     """Whether one of the two values is a form of the other, made in the same step."""
     then, now = parting.then.value, parting.now.value
     return depends(flow, then, (now,)) or depends(flow, now, (then,))
@@ -97,7 +102,7 @@ def _stored(now: Origin) -> Op | None:
     return next((op for name in ("py.record", "py.append", "py.return") for op in given if op.name == name), None)
 
 
-def _finding(op: Op, parting: Parting, stored: Op | None) -> Obligation:
+def _finding(op: Op, parting: _Parting, stored: Op | None) -> Obligation:
     then = f"`{parting.then.name}`" if parting.then.name else "another form of it"
     now = f"`{parting.now.name}`" if parting.now.name else "the stored value"
     return Obligation(
@@ -116,3 +121,75 @@ def _finding(op: Op, parting: Parting, stored: Op | None) -> Obligation:
 
 def _place(origin: Origin) -> Span:
     return origin.value.span if origin.op is None else origin.op.span
+
+
+@record
+class _Parting:
+    """Where the two computations part: what was used when it was stored, and what is used now."""
+
+    then: Origin
+    now: Origin
+
+
+@mutable
+class _Comparison:
+    """What came of walking two computations side by side."""
+
+    shared: list[Value] = field(default_factory=list)
+    """Stored values that both use."""
+    partings: list[_Parting] = field(default_factory=list)
+
+
+def _compare(flow: Flow, stored: Value, again: Value, context: Context) -> _Comparison | None:
+    """Compare how a stored value was computed with how another is computed; None when nothing was stored."""
+    then = origin(flow, stored, context)
+    if not then.stacked or then.op is None:
+        return None
+    found = _Comparison()
+    compared: set[tuple[Value, Value]] = set()
+    pending = [(then, origin(flow, again, context))]
+    while pending:
+        before, now = pending.pop()
+        if (before.value, now.value) in compared:
+            continue
+        compared.add((before.value, now.value))
+        if same(flow, before, now):
+            found.shared += [now.value] if now.stacked else []
+        elif now.stacked:
+            found.partings.append(_Parting(before, now))
+        else:
+            pairs = [*zip(*_made_of(flow, before, now), strict=False)]
+            pending += [(origin(flow, x, before.context), origin(flow, y, now.context)) for x, y in reversed(pairs)]
+    return found
+
+
+def _made_of(flow: Flow, before: Origin, now: Origin) -> tuple[Sequence[Value], Sequence[Value]]:
+    """Return what two values were made of in the same way, each in the same order; nothing where they were not."""
+    if before.op is not None and now.op is not None and _alike(before.op, now.op):
+        return before.op.operands, now.op.operands
+    first, second = _density(flow, before), _density(flow, now)
+    return (first, second) if first and second else ((), ())
+
+
+def _density(flow: Flow, one: Origin) -> Sequence[Value]:
+    """Return the distribution whose density a value is, and where: at a value that is given, or at its own sample."""
+    op = one.op
+    if op is not None and op.function in DENSITIES and len(op.operands) == 2 and op.value("self") is not None:
+        return op.operands
+    part = Part.of(op, one.value)
+    draw = None if part is None else flow.maker(part.whole)
+    if part is None or draw is None or draw.function not in DRAWN_WITH_DENSITY or part.at != 1:
+        return ()
+    distribution, sample = draw.value("self"), taken_apart(flow, part.whole).get(0)
+    return () if distribution is None or sample is None else (distribution, sample)
+
+
+def _alike(first: Op, second: Op) -> bool:
+    """Whether two ops do the same with their operands."""
+    return (
+        first.name == second.name
+        and first.name not in _DRAWS
+        and len(first.operands) == len(second.operands)
+        and first.qualified == second.qualified
+        and first.operator == second.operator
+    )

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import permutations
 
 from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.lineage.origins import origin, part_of
+from jaxaudit.analyses.queries import depends, taken_apart, walk
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Loop, Part, given_to
 from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
-from jaxaudit.rules.flow._shared.beside_in_loops import Beside, unread_beside
-from jaxaudit.rules.flow._shared.left_copies import Left, left_copies
 from jaxaudit.rules.flow._shared.phrases import called, noted
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import lost_successors
+from jaxaudit.spans import Span
+
+_CALLS = ("py.call", "py.call_library", "py.call_unknown", "array.map", "tree.map")
 
 
 class UnchangedCarry(Rule):
@@ -86,8 +91,10 @@ class UnchangedCarry(Rule):
                 if param.name and following is not param:
                     yield proved(op.span, f"each turn hands a new `{param.name}` on")
             if loop is not None:
-                yield from (_left_behind(one) for one in left_copies(loop, flow))
-                yield from (_beside(one, noted[one.unread]) for one in unread_beside(loop, flow) if one.unread in noted)
+                yield from (_left_behind(one) for one in _left_copies(loop, flow))
+                yield from (
+                    _beside(one, noted[one.unread]) for one in _unread_beside(loop, flow) if one.unread in noted
+                )
 
 
 def _judge(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -122,7 +129,7 @@ def _is_alike(first: ShapeFact, second: ShapeFact) -> bool:
     return first.dtype == second.dtype is not None and all(map(same, first.dims, second.dims))
 
 
-def _beside(found: Beside, note: Op) -> Obligation:
+def _beside(found: _Beside, note: Op) -> Obligation:
     name, moving = named(found.param, "it"), named(found.moving, "the part beside it")
     return Obligation(
         note.span,
@@ -135,7 +142,7 @@ def _beside(found: Beside, note: Op) -> Obligation:
     )
 
 
-def _left_behind(left: Left) -> Obligation:
+def _left_behind(left: _Left) -> Obligation:
     partner, name = named(left.partner, "the one beside it"), named(left.copy, "this")
     return Obligation(
         left.span,
@@ -159,3 +166,126 @@ def _finding(note: Op, made: Op, param: Value) -> Obligation:
         suggestion=f"hand `{name}` on, or name it `_` if it is not wanted",
         cause=(param,),
     )
+
+
+@record
+class _Slot:
+    """A part of the state of a loop."""
+
+    param: Value
+    start: tuple[object, ...]
+    """What it starts as, written so that two which start alike have it in common."""
+    still: bool
+    """Whether each turn hands it on as it was."""
+
+
+@record
+class _Left:
+    """A copy that stays what it was, the one it is a copy of, and the two that go with them."""
+
+    copy: Value
+    model: Value
+    partner: Value
+    read: Op
+    """Where the copy is read together with its partner."""
+    span: Span
+    """Where it is handed on."""
+
+
+def _left_copies(loop: Loop, flow: Flow) -> Iterator[_Left]:
+    """Return the parts of a loop's state that stand still though all that belongs to them moves."""
+    slots = [
+        _Slot(one.param, part_of(flow, one.start, {}), _same(flow, following) is one.param)
+        for one, (_, following) in zip(loop.carried, loop.successors, strict=False)
+    ]
+    alike = defaultdict[tuple[object, ...], list[_Slot]](list)
+    for slot in slots:
+        alike[slot.start].append(slot)
+    pairs = [(a, b) for group in alike.values() for a, b in permutations(group, 2) if not b.still]
+    waiting, moving = [one for one in pairs if one[0].still], [one for one in pairs if not one[0].still]
+    calls = list(_calls(loop, flow)) if waiting and moving else []
+    for copy, model in waiting:
+        for partner, other in moving:
+            read = _read_together((copy, partner), (model, other), calls) if partner.start != copy.start else None
+            if read is not None:
+                yield _Left(copy.param, model.param, partner.param, read, _handed_on(loop, copy.param, flow))
+                break
+
+
+def _same(flow: Flow, value: Value) -> Value:
+    return origin(flow, value, {}, in_turn=True).value
+
+
+def _calls(loop: Loop, flow: Flow) -> Iterator[tuple[Op, Sequence[Value]]]:
+    """Return the calls in the turns of a loop, with what each is given as the loop knows it."""
+    for op in loop.body.walk():
+        if op.name in _CALLS and len(op.operands) > 1:
+            yield op, [_same(flow, one) for one in op.operands]
+
+
+def _read_together(
+    copies: tuple[_Slot, _Slot], models: tuple[_Slot, _Slot], calls: Sequence[tuple[Op, Sequence[Value]]]
+) -> Op | None:
+    """Return the call that is given two copies in the places in which a call of the same function gets the models."""
+    own = [(op, at) for op, given in calls if (at := _places(copies, given))]
+    others = {(op.name, op.qualified, at) for op, given in calls if (at := _places(models, given))}
+    return next((op for op, at in own if (op.name, op.qualified, at) in others), None)
+
+
+def _places(slots: tuple[_Slot, _Slot], given: Sequence[Value]) -> tuple[int, ...]:
+    found = [given.index(one.param) for one in slots if one.param in given]
+    return tuple(found) if len(found) == len(slots) else ()
+
+
+def _handed_on(loop: Loop, param: Value, flow: Flow) -> Span:
+    """Return where a turn writes the copy down again: in a changed copy of a record, or where it returns it."""
+
+    def inside(value: Value) -> Iterator[Value]:
+        for op in flow.readers.get(value, ()):
+            yield from (one for region in op.regions for one, given in given_to(op, region) if given is value)
+
+    names = set(walk((param,), inside))
+    for op in loop.body.walk():
+        for field, had in (op.restored or {}).items() if op.name == "py.replace" else ():
+            if names.intersection(had):
+                return (op.option_places or {}).get(field, op.span)
+    ends = (op.span for op in loop.body.walk() if op.name == "py.return" and names.intersection(op.operands))
+    return next(ends, loop.op.span)
+
+
+@record
+class _Beside:
+    """A part of a loop's state that stands still, the result that would renew it, and the part beside it that moves."""
+
+    param: Value
+    unread: Value
+    moving: Value
+    call: Op
+
+
+def _unread_beside(loop: Loop, flow: Flow) -> Iterator[_Beside]:
+    """Return what a loop should hand on in the place of a part of its state, by what it does with the one beside it."""
+    slots = [(one.param, one.start, after) for one, (_, after) in zip(loop.carried, loop.successors, strict=False)]
+    for moving, first, after in slots:
+        start, call = _part(flow, first), _part(flow, after) if after is not moving else None
+        made = None if call is None else flow.maker(call.whole)
+        if start is None or call is None or made is None or call.at != start.at or moving not in made.operands:
+            continue
+        for at, beside in taken_apart(flow, start.whole).items():
+            newer = taken_apart(flow, call.whole).get(at)
+            if at == start.at or newer is None or flow.is_read(newer):
+                continue
+            # A loop of Python reads what does not change from outside.
+            still = [one for one, begin, following in slots if begin is beside and following is one] or [beside]
+            yield from (_Beside(one, newer, moving, made) for one in still if _is_read_on(one, loop, flow))
+
+
+def _part(flow: Flow, value: Value) -> Part | None:
+    found = origin(flow, value, {}, in_turn=True)
+    return Part.of(found.op, found.value)
+
+
+def _is_read_on(value: Value, loop: Loop, flow: Flow) -> bool:
+    """Whether something in the turns of a loop reads a value."""
+    homes = (flow.places.region_of[op] for op in flow.readers.get(value, ()) if op.name != "py.return")
+    return any(flow.places.within(home, loop.body) for home in homes)

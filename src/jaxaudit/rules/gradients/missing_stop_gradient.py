@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient
-from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of, source_of
-from jaxaudit.analyses.gradients.graph import Node
+from jaxaudit.analyses.gradients.algebra import Addend, argument, flowing, slice_of, source_of, strip
+from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.intent import kept_apart, shown_intent
-from jaxaudit.analyses.gradients.losses import Difference, terms_of
-from jaxaudit.analyses.gradients.passes import Meeting, meetings
+from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_of
 from jaxaudit.analyses.gradients.targets import (
     Advantage,
     Bootstrap,
@@ -21,11 +20,16 @@ from jaxaudit.analyses.gradients.targets import (
     is_score,
     twins,
 )
-from jaxaudit.ir import Program
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Program, Value
 from jaxaudit.ir.functions import EXTREMES
+from jaxaudit.ir.ops import CONTRACTIONS
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved
 from jaxaudit.rules.gradients._shared.phrases import function_of, judged, named
 from jaxaudit.spans import Span
+
+_PAIR = 2
 
 _TD = """
 def value(params, obs):
@@ -178,7 +182,7 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
     for advantage in advantages(terms):
         if flowing(advantage.score):
             yield _weighted(gradient, advantage)
-    for meeting in meetings(gradient.graph, terms):
+    for meeting in _meetings(gradient.graph, terms):
         yield _trained_target(gradient, meeting)
     for pair in twins(terms):
         if (False, False) in (pair.first_stops, pair.second_stops) and pair.first_stops != pair.second_stops:
@@ -214,7 +218,7 @@ def _greedy(gradient: Gradient, target: Node) -> tuple[str, Span] | None:
     return ("the target is the best of several predictions", gradient.span_of(best)) if taken else None
 
 
-def _trained_target(gradient: Gradient, found: Meeting) -> Obligation:
+def _trained_target(gradient: Gradient, found: _Meeting) -> Obligation:
     """Judge a label or a teacher that is trained; networks that learn from each other do so on purpose."""
     intent = kept_apart(gradient)
     name = f" {named(found.target)}" if found.target.value.name else ""
@@ -279,3 +283,71 @@ def _paired(gradient: Gradient, found: Twins) -> Obligation:
         steps=(Step(gradient.span_of(other.node), "the twin is here"),),
         suggestion="wrap the side that the twin trains in `jax.lax.stop_gradient(...)`",
     )
+
+
+@record
+class _Meeting:
+    """Two passes of one network in one term of a loss."""
+
+    where: Node
+    prediction: Node
+    target: Node
+    kind: str
+    """`label` or `teacher`."""
+
+
+def _meetings(graph: Graph, terms: Sequence[Term]) -> Iterator[_Meeting]:
+    """Return the terms that compare a pass of a network with another one that is trained too."""
+    for node in graph.order:
+        if node.op is None or not node.op.loss:
+            continue
+        prediction, label = argument(graph, node, "logits"), argument(graph, node, "labels")
+        if isinstance(prediction, Node) and isinstance(label, Node) and _two_passes(prediction, label):
+            yield _Meeting(node, prediction, label, "label")
+    for term in terms:
+        sides = list(_sides(term))
+        if len(sides) == _PAIR and _two_passes(*sides):
+            yield from _ordered(term, sides)
+
+
+def _sides(term: Term) -> Iterator[Node]:
+    if isinstance(term, Product):
+        yield from (strip(one) for one in term.factors if flowing(one))
+    elif len(term.parts) == _PAIR and term.parts[0].sign != term.parts[1].sign:
+        yield from (one.node for one in term.parts if one.flow and one.plain)
+
+
+def _ordered(term: Term, sides: Sequence[Node]) -> Iterator[_Meeting]:
+    first, second = sides
+    if isinstance(term, Product) and is_score(first) != is_score(second):
+        prediction, label = (first, second) if is_score(first) else (second, first)
+        yield _Meeting(term.node, prediction, label, "label")
+        return
+    for prediction, target in ((first, second), (second, first)):
+        # A prediction takes layers of its own beside those that both share.
+        if flowing(target) & ~flowing(prediction) == 0 and flowing(prediction) & ~flowing(target):
+            if isinstance(term, Difference) or not is_score(prediction):
+                yield _Meeting(term.node, prediction, target, "teacher")
+
+
+def _two_passes(first: Node, second: Node) -> bool:
+    """Whether two sides are trained and made by the same layers, in different calls."""
+    if not flowing(first) & flowing(second):
+        return False
+    one, other = _layers(first), _layers(second)
+    apart = bool(set(one.values()) & set(other.values())) and not one.keys() & other.keys()
+    return apart and _data(first) != _data(second)
+
+
+def _data(node: Node) -> set[Value]:
+    """Return what a value is made from in the end: two passes over the same data are one."""
+    ends = (one for one in walk((node,), _inputs) if not one.inputs and not one.made_by("py.const", "array.create"))
+    return {one.value for one in ends}
+
+
+def _inputs(node: Node) -> Iterator[Node]:
+    return (below for below, _ in node.inputs)
+
+
+def _layers(node: Node) -> dict[Node, Span]:
+    return {one: one.op.span for one in slice_of(node) if one.op is not None and one.op.name in CONTRACTIONS}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.products import Sums
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.directions import Directions
-from jaxaudit.rules.gradients._shared.steps import Taken, all_resolved, given_on, steps
+from jaxaudit.rules.gradients._shared.directions import Direction, Directions
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, STATES, outside, parts
 
 
 class UphillStep(Rule):
@@ -174,11 +178,11 @@ class UphillStep(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every step along a gradient or against it."""
         ranges, flow = facts.get(Ranges), facts.flow
-        taken = list(steps(program, flow, Directions(flow, ranges))) if program.front_end == "source" else []
+        taken = list(_steps(program, flow, Directions(flow, ranges))) if program.front_end == "source" else []
         yield from (_judged(one, taken, ranges, flow) for one in taken)
 
 
-def _judged(one: Taken, taken: Sequence[Taken], ranges: Ranges, flow: Flow) -> Obligation:
+def _judged(one: _Taken, taken: Sequence[_Taken], ranges: Ranges, flow: Flow) -> Obligation:
     found, span = one.direction, one.op.span
     raised = next((other for other in taken if _undoes(one, other, flow)), None)
     if raised is not None:
@@ -201,7 +205,7 @@ def _judged(one: Taken, taken: Sequence[Taken], ranges: Ranges, flow: Flow) -> O
     return _finding(one, loss.low, Severity.ERROR if found.sure and several else Severity.WARNING)
 
 
-def _is_of_one_loss(first: Taken, second: Taken) -> bool:
+def _is_of_one_loss(first: _Taken, second: _Taken) -> bool:
     one, other = (taken.direction.source.regions[0].span for taken in (first, second))
     return one == other
 
@@ -217,19 +221,19 @@ def _is_negated(loss: Value, flow: Flow) -> bool:
     return any(part.coefficient < 0 for part in parts)
 
 
-def _undoes(one: Taken, other: Taken, flow: Flow) -> bool:
+def _undoes(one: _Taken, other: _Taken, flow: Flow) -> bool:
     """Whether a step goes downhill from where another one has climbed on the same loss."""
     against = other.direction.uphill and not one.direction.uphill and _is_of_one_loss(one, other)
-    return against and not one.changed.isdisjoint(all_resolved(given_on(other.op, flow), flow))
+    return against and not one.changed.isdisjoint(_all_resolved(_given_on(other.op, flow), flow))
 
 
 def _is_looked_at(op: Op, flow: Flow) -> bool:
     """Whether a derivative is taken at what a step gives, before the next turn of a loop."""
-    found = (reader for value in given_on(op, flow) for reader in flow.readers.get(value, ()))
+    found = (reader for value in _given_on(op, flow) for reader in flow.readers.get(value, ()))
     return any(reader.name == "grad" for reader in found)
 
 
-def _from_raised(one: Taken, raised: Taken) -> Obligation:
+def _from_raised(one: _Taken, raised: _Taken) -> Obligation:
     return Obligation(
         one.op.span,
         message="this step starts at the point that was raised to take the gradient at",
@@ -243,7 +247,7 @@ def _from_raised(one: Taken, raised: Taken) -> Obligation:
     )
 
 
-def _finding(one: Taken, least: float, severity: Severity) -> Obligation:
+def _finding(one: _Taken, least: float, severity: Severity) -> Obligation:
     found = one.direction
     made = () if found.optimizer is None else (Step(found.optimizer.span, "its updates point downhill already"),)
     return Obligation(
@@ -257,7 +261,7 @@ def _finding(one: Taken, least: float, severity: Severity) -> Obligation:
     )
 
 
-def _sinking(one: Taken, most: float) -> Obligation:
+def _sinking(one: _Taken, most: float) -> Obligation:
     loss = one.direction.source.regions[0].results[0]
     return Obligation(
         loss.span,
@@ -271,3 +275,57 @@ def _sinking(one: Taken, most: float) -> Obligation:
         ),
         suggestion="negate the loss",
     )
+
+
+@record
+class _Taken:
+    """A step, and which way it goes."""
+
+    op: Op
+    direction: Direction
+    changed: frozenset[Value]
+    """What it starts from, leaf by leaf."""
+
+
+def _steps(program: Program, flow: Flow, directions: Directions) -> Iterator[_Taken]:
+    """Return every step of parameters whose direction is known: of an optimizer, or by hand."""
+    for op in program.calling(*APPLIES):
+        found = directions.of(op.arguments.get("updates"))
+        if found is not None:
+            changed = parts(flow, op.arguments.get("params", op.arguments.get("model")))
+            yield _Taken(op, found, _all_resolved(changed, flow))
+    for op in program.calling(*STATES):
+        found = directions.of(op.arguments.get("grads"))
+        if found is not None and directions.states_descend:
+            yield _Taken(op, replace(found.turned(), optimizer=op), frozenset())
+    for op in program.mapping("add", "subtract"):
+        x, y = op.arguments.get("x"), op.arguments.get("y")
+        for changed, step in ((x, y), (y, x)) if op.function == "add" else ((x, y),):
+            found = directions.of(step) if isinstance(step, Value) else None
+            leaves = outside(flow, changed) if found is not None and isinstance(changed, Value) else ()
+            start = _all_resolved(leaves, flow)
+            if found is not None and not start.isdisjoint(_taken_at(found, flow)):
+                yield _Taken(op, found.turned(by=op.function == "subtract"), start)
+
+
+def _taken_at(found: Direction, flow: Flow) -> frozenset[Value]:
+    """Return where a gradient was taken, leaf by leaf."""
+    operands = found.source.operands
+    return _all_resolved([operands[at] for at in found.source.differentiated or () if at < len(operands)], flow)
+
+
+def _all_resolved(values: Iterable[Value], flow: Flow) -> frozenset[Value]:
+    """Return where values come from, in this turn of a loop."""
+    return frozenset(origin(flow, one, {}, in_turn=True).value for one in values)
+
+
+def _given_on(op: Op, flow: Flow) -> Iterator[Value]:
+    """Return what a step gives, under all names that it has before the next turn of a loop."""
+
+    def elsewhere(value: Value) -> Iterator[Value]:
+        for one in ahead(flow, value, through_ops("tree.leaf")):
+            entry = flow.entered(one)
+            if entry is None or entry.op.name not in LOOPS:
+                yield one
+
+    return walk(op.results, elsewhere)

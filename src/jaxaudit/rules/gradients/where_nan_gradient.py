@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
-from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.gradients.through import open_to, taken_through
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.gradients.algebra import flowing, slice_of
+from jaxaudit.analyses.gradients.reach import gradients_of
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import ahead, behind, walk
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.analyses.ranges.validity import Use, slopes_wanted
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import ROOTS
-from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.functions import COMPARISONS, ROOTS
+from jaxaudit.ir.ops import INLINE, PASSED_ON
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved, unknown
 
 Through = Mapping[Value, Op | None]
@@ -105,7 +106,7 @@ class WhereNanGradient(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every masked function and every root that gradients flow through, here or for callers out of sight."""
         ranges, flow = facts.get(Ranges), facts.flow
-        taken, possible = taken_through(facts), dict.fromkeys(open_to(facts))
+        taken, possible = _taken_through(facts), dict.fromkeys(_open_to(facts))
         for op in program.calls():
             if _may_matter(op) and not op.backward and op.results:
                 ways = taken if op.results[0] in taken else possible if op.results[0] in possible else None
@@ -235,3 +236,46 @@ def _root_of_zero(op: Op, use: Use, reason: str, gradients: Through) -> Obligati
         steps=(Step(taken.span, "the gradient is taken here"),) if taken is not None else (),
         suggestion="add a small number under the root, or mask the zeros before it",
     )
+
+
+@remembered
+def _taken_through(facts: Facts) -> Mapping[Value, Op]:
+    """Return every value that a gradient flows through, and the op that takes the gradient."""
+    found: dict[Value, Op] = {}
+    for gradient in gradients_of(facts):
+        for root in gradient.roots:
+            for node in slice_of(root):
+                if flowing(node):
+                    found.setdefault(node.value, gradient.op)
+    return found
+
+
+@remembered
+def _open_to(facts: Facts) -> Set[Value]:
+    """Return the values that callers who are not in sight may take gradients through.
+
+    They are computed from what a root is given, and what it gives is computed from them.
+    """
+    flow, roots = facts.flow, facts.program.roots
+    given = (param for root in roots for param in root.region.params)
+    made = set(walk(given, lambda one: ahead(flow, one, _passes)))
+    bodies = {id(root.region) for root in roots}
+    ends = (
+        value
+        for op in facts.program.named("py.return")
+        if _body(op, facts) in bodies
+        for value in op.operands
+        if value in made
+    )
+    return made & set(walk(ends, lambda one: behind(flow, one, _passes)))
+
+
+def _body(op: Op, facts: Facts) -> int:
+    """Return the function that an op stands in, in branches and loops at most."""
+    around = facts.places.up(facts.places.region_of[op])
+    return next(id(region) for region, holder in around if holder is None or holder.name not in INLINE)
+
+
+def _passes(op: Op) -> bool:
+    differentiable = op.name.startswith("array.") and op.function not in COMPARISONS
+    return differentiable or (op.name in PASSED_ON and op.name != "grad.stop")

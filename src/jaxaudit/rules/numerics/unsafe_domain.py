@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
+from enum import Enum
+from math import inf, isinf
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, BOUNDS, EXTREMES, SPREADS
+from jaxaudit.ir.functions import (
+    AVERAGES,
+    BOUNDS,
+    COMPARISONS,
+    EXTREMES,
+    FINITE_AT_INFINITY,
+    LINEAR,
+    NAN_SKIPPING,
+    NAN_TESTS,
+    PICKED_POSITIONS,
+    SCALINGS,
+    SPREADS,
+)
+from jaxaudit.ir.ops import MOVING, SELECTED
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
-from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
+
+_REPLACES = NAN_TESTS | NAN_SKIPPING
+"""Functions of somebody who has thought of NaN."""
+_DEALS_WITH_INFINITY = _REPLACES | BOUNDS | COMPARISONS | EXTREMES | FINITE_AT_INFINITY | PICKED_POSITIONS
 
 _STABLE = {"softmax": "`jax.nn.log_softmax`", "sigmoid": "`jax.nn.log_sigmoid`"}
 """Functions that underflow to 0, with those that give their logarithm."""
@@ -102,7 +120,7 @@ class UnsafeDomain(Rule):
         ranges, flow = facts.get(Ranges), facts.flow
         uses = (use for op in program.named("array.map") if _is_by_hand(op) for use in values_wanted(op))
         yield from (one for use in uses for one in _judge(use, ranges, flow))
-        yield from masks_times_infinity(program, ranges, flow)
+        yield from _masks_times_infinity(program, ranges, flow)
 
 
 def _is_by_hand(op: Op) -> bool:
@@ -155,10 +173,10 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
         return
     # Who divides by a number of things may know that there are some; the logarithm of frequencies meets them all.
     sure = zero.ordinary or (use.domain is LOG and zero.reason == EMPTY_BIN.reason)
-    fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
+    fate, mixer = _fate_of(use.op.results[0], flow, fixed=zero.fixed)
     # Nothing but a choice, or somebody who has thought of NaN, cures 0 / 0.
     spreads = standardises and mixer is not None and mixer.function in BOUNDS | EXTREMES
-    if (fate is Fate.CURED and not spreads) or (fate is Fate.OPEN and use.domain is LOG):
+    if (fate is _Fate.CURED and not spreads) or (fate is _Fate.OPEN and use.domain is LOG):
         return
     name = named(use.argument, "its argument")
     doing = "division by" if use.function == "division" else f"{use.function} of"
@@ -168,7 +186,7 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
         message=f"{doing} {name}, which {'is' if sure else 'may be'} 0: {zero.reason}",
         current=use.domain.bad_at_zero,
         expected=f"an argument that is {use.domain.wants}",
-        steps=(Step(mixer.span, "the result is mixed with others here"),) if fate is Fate.MIXED and mixer else (),
+        steps=(Step(mixer.span, "the result is mixed with others here"),) if fate is _Fate.MIXED and mixer else (),
         suggestion=_remedy(use, known),
     )
 
@@ -229,8 +247,8 @@ def _by_rounding(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Obligati
         return _overflows(use, known, ranges)
     maker = flow.maker(use.argument)
     if use.domain is LOG and maker is not None and maker.function in _STABLE and known.low == 0:
-        fate, _ = fate_of(use.op.results[0], flow)
-        if fate is not Fate.CURED:
+        fate, _ = _fate_of(use.op.results[0], flow)
+        if fate is not _Fate.CURED:
             better = f"{_STABLE[maker.function]} of the logits"
             return _warning(use, f"comes from `{maker.function}` and underflows to 0", better)
     return None
@@ -254,3 +272,78 @@ def _warning(use: Use, what: str, suggestion: str) -> Obligation:
         expected=f"an argument that is {use.domain.wants}",
         suggestion=suggestion,
     )
+
+
+class _Fate(Enum):
+    """What becomes of a value."""
+
+    CURED = "cured"
+    """Something on its way deals with infinities: it is meant."""
+    MIXED = "mixed"
+    """It is summed up or multiplied with others: one infinity spoils all."""
+    OPEN = "open"
+    """It leaves, or goes where nobody can follow."""
+
+
+def _fate_of(value: Value, flow: Flow, *, fixed: bool = False) -> tuple[_Fate, Op | None]:
+    """Follow a result to the op that decides what its infinities do; a selection may leave out a `fixed` one."""
+    mixer = None
+    for current in walk((value,), lambda one: ahead(flow, one, _hands_on)):
+        for op in flow.readers.get(current, ()):
+            fate = _Fate.CURED if fixed and op.name in (*SELECTED, "py.set_item") else _fate_in(op, current)
+            if fate is _Fate.CURED:
+                return fate, op
+            if fate is _Fate.MIXED:
+                # A product may still be masked later on.
+                mixer = mixer or op
+    return (_Fate.OPEN if mixer is None else _Fate.MIXED), mixer
+
+
+def _fate_in(op: Op, value: Value) -> _Fate:
+    if op.is_derived:
+        return _Fate.OPEN
+    if op.name in ("array.select", "key.draw", "array.order", "array.scatter", "array.at"):
+        return _Fate.CURED
+    called = op.callee.rpartition(".")[2] if op.name == "py.call_unknown" else op.function
+    if called in _DEALS_WITH_INFINITY:
+        return _Fate.CURED
+    if op.name in ("array.reduce", "array.dot"):
+        return _Fate.MIXED if op.arguments.get("where") is None else _Fate.CURED
+    if op.name == "array.map" and op.function in ("log", "sqrt"):
+        return _Fate.MIXED
+    others = [one for one in op.arguments.values() if one is not value]
+    scales = op.name == "array.map" and op.function in SCALINGS
+    return _Fate.MIXED if scales and any(isinstance(one, Value) for one in others) else _Fate.OPEN
+
+
+def _hands_on(op: Op) -> bool:
+    scales = op.name == "array.map" and op.function in LINEAR | SCALINGS | {"abs"}
+    return scales or op.name in MOVING or op.name == "py.join"
+
+
+def _masks_times_infinity(program: Program, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    """Return every product of a mask and infinity: zero times infinity is no zero but NaN."""
+    for op in program.mapping("multiply"):
+        values = [one for one in op.arguments.values() if isinstance(one, Value)]
+        infinite = any(isinstance(one, float) and isinf(one) for one in op.arguments.values())
+        if op.is_derived or not infinite or len(values) != 1 or not _has_zeros(values[0], ranges, flow):
+            continue
+        readers = flow.readers.get(op.results[0], ())
+        if any(reader.name == "array.select" or reader.function in _REPLACES for reader in readers):
+            continue
+        yield Obligation(
+            op.span,
+            message=f"{named(values[0], 'a mask')} times infinity is NaN wherever it is 0",
+            current="0 times infinity is NaN, not 0",
+            expected="infinity where the mask says so, and 0 elsewhere",
+            suggestion="`jnp.where(mask, jnp.inf, 0.0)`",
+        )
+
+
+def _has_zeros(value: Value, ranges: Ranges, flow: Flow) -> bool:
+    """Whether a value is a mask, or what a mask leaves over: `1 - mask`."""
+    op = flow.maker(value)
+    rest = op.arguments.get("y") if op is not None and op.function == "subtract" else None
+    inverts = op is not None and isinstance(rest, Value) and op.arguments.get("x") in (1, 1.0)
+    known = ranges.of(rest if inverts and isinstance(rest, Value) else value)
+    return known.is_mask and known.constant is None

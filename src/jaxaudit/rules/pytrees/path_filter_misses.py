@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.record import record
+from jaxaudit.libraries.flax_layers import PARAMETERS
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
-from jaxaudit.rules.pytrees._shared.levels import misplaced, names_of
+from jaxaudit.rules.trees import nodes
+
+_LINEN = "flax.linen."
+_PARAM = "flax.linen.Module.param"
 
 _LEVELS = """
 import flax.linen as nn
@@ -96,7 +102,7 @@ class PathFilterMisses(Rule):
                     yield _misses(made, test)
             for made, texts, place in _placed(flow, test):
                 asked |= {made}
-                if reason := misplaced(names_of(facts), texts, place):
+                if reason := _misplaced(_names_of(facts), texts, place):
                     yield _elsewhere(made, test, texts, reason)
         for op in program.named("tree.map"):
             if op.paths and op in asked:
@@ -256,3 +262,47 @@ def _misses(op: Op, test: Op) -> Obligation:
         steps=(Step(op.span, "the path comes from here"),),
         suggestion='compare `path[-1].key` (or `.name`), or `"..." in jax.tree_util.keystr(path)`',
     )
+
+
+@record
+class _Names:
+    """The names that a program with modules of linen gives to layers, and to anything else that a path may hold."""
+
+    layers: frozenset[str]
+    others: frozenset[str]
+    has_layers: bool
+
+
+@remembered
+def _names_of(facts: Facts) -> _Names:
+    """Collect the names of layers, of parameters that modules make themselves, and of entries of dicts."""
+    program = facts.program
+    calls = [op for op in program.named("py.call_library") if op.qualified.startswith(_LINEN)]
+    said = [(op, name) for op in calls if isinstance(name := op.arguments.get("name"), str)]
+    held = {op.label for op in program.named("py.store_attr") if "flax.linen.Module" in (op.bases or ())}
+    own = {name for op, name in said if op.qualified == _PARAM}
+    layers = {name for op, name in said if op.qualified != _PARAM} | held
+    return _Names(
+        frozenset(layers),
+        frozenset(own | set(_entries(program))),
+        any(plays(op.qualified, "module.reads") and op.qualified != _PARAM for op in calls),
+    )
+
+
+def _entries(program: Program) -> Iterator[str]:
+    """Return the keys of dicts that the code makes."""
+    for op in program.having(Op.border):
+        trees = () if op.border is None else op.border.trees
+        yield from (key for tree in trees for node in nodes(tree) if node.kind == "dict" for key in node.keys)
+    yield from (key for op in program.named("py.set_item") if isinstance(key := op.arguments.get("index"), str))
+
+
+def _misplaced(names: _Names, texts: frozenset[str], place: int) -> str:
+    """Return why no path has one of some texts in a place; empty where one may."""
+    if not names.has_layers or texts & names.others:
+        return ""
+    if place == 0 and texts <= PARAMETERS and not texts & names.layers:
+        return "the first key is the name of a layer, and those of its parameters come last"
+    if place == -1 and texts <= names.layers and not texts & PARAMETERS:
+        return "the last key is the name of a parameter, and those of layers come before"
+    return ""

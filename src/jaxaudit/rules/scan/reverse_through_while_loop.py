@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients.graph import applied_in, reads_parameters
-from jaxaudit.analyses.lineage.tangents import smooth_in
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import entered, left, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.functions import ELEMENTS_IN_ORDER, FLAT, is_discrete
+from jaxaudit.ir.ops import CUSTOM_DERIVATIVES
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import steps_of, transform
+
+_ENDS = frozenset("grad.stop array.shape array.at py.test py.format py.print py.to_python py.operator".split())
+_OWN_DERIVATIVE = CUSTOM_DERIVATIVES | {"transform", "abstract", "callback", "shard_map"}
 
 _PROGRAM = """
 def solve(w, x):
@@ -136,7 +142,7 @@ def _judge(grad: Op, facts: Facts) -> Iterator[Obligation]:
     loops = [op for op in body.walk(enters=_takes_derivative) if op.regions and (op.name == "while" or op in bounds)]
     if not loops or not body.results:
         return
-    smooth = smooth_in(flow, (*start, *_read(body, start, facts)))
+    smooth = _smooth_in(flow, (*start, *_read(body, start, facts)))
     for loop in loops:
         through = _through(loop, smooth, shapes)
         if loop.kind in ("checkpointed", "bounded"):
@@ -146,7 +152,7 @@ def _judge(grad: Op, facts: Facts) -> Iterator[Obligation]:
             continue
         elif not through:
             reason = "what the loop computes does not depend on what is differentiated"
-        elif body.results[0] not in smooth_in(flow, through):
+        elif body.results[0] not in _smooth_in(flow, through):
             reason = "the result that is differentiated does not depend on the loop"
         elif loop in bounds and bounds[loop].kind is Kind.UNKNOWN:
             yield unknown(loop.span, "whether the number of turns is traced is not known")
@@ -178,7 +184,7 @@ def _bounds(grad: Op, tracing: TracingFacts) -> dict[Op, Trace]:
 def _read(body: Region, start: list[Value], facts: Facts) -> list[Value]:
     """Return the parameters and the results of layers in modules that are run with what is differentiated."""
     given = {value for values in applied_in(facts).values() for value in values}
-    if given.isdisjoint(smooth_in(facts.flow, start)):
+    if given.isdisjoint(_smooth_in(facts.flow, start)):
         return []
     return [value for op in body.walk() if reads_parameters(op) for value in op.results]
 
@@ -224,3 +230,26 @@ def _finding(loop: Op, grad: Op, bound: Trace | None) -> Obligation:
         ),
         suggestion="use `scan`, or `fori_loop` with constant bounds; or stop the gradient before the loop",
     )
+
+
+def _smooth_in(flow: Flow, values: Iterable[Value]) -> set[Value]:
+    """Return the values that a derivative with respect to some values has to pass."""
+    return set(walk(values, lambda value: (*_onwards(flow, value), *left(flow, value))))
+
+
+def _onwards(flow: Flow, value: Value) -> Iterator[Value]:
+    for op in flow.readers.get(value, ()):
+        if op.name in _ENDS or _is_flat(op):
+            continue
+        if op.regions and op.name not in _OWN_DERIVATIVE:
+            yield from entered(op, value)
+        else:
+            yield from op.results
+
+
+def _is_flat(op: Op) -> bool:
+    if op.name == "array.convert":
+        return is_discrete(op.arguments.get("dtype", op.function))
+    if op.name == "array.order":
+        return op.function not in ELEMENTS_IN_ORDER
+    return op.name == "array.map" and op.function in FLAT

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.neighbours import Edge, End, edge, shift
 from jaxaudit.analyses.queries import behind, through_ops, walk
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.ir.values import index_parts
+from jaxaudit.ir.record import record
+from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _FOLLOWED = through_ops("array.select", "array.convert", *PASSED_ON)
@@ -81,13 +83,13 @@ def _joined(op: Op, arrays: list[Value], flow: Flow) -> Iterator[Obligation]:
     """Judge every part of a join that came from a neighbour."""
     for at, value in enumerate(arrays):
         received = _received(flow, value)
-        cut = None if received is None else edge(flow, received.operands[0])
+        cut = None if received is None else _edge(flow, received.operands[0])
         if received is None or cut is None or cut.axis != op.arguments.get("axis", 0):
             continue
         if _touches(flow, arrays[at + 1 : at + 2], cut, "start"):
-            yield _judged(op, received, cut, shift(flow, received), in_front=True)
+            yield _judged(op, received, cut, _shift(flow, received), in_front=True)
         elif _touches(flow, arrays[max(at - 1, 0) : at], cut, "stop"):
-            yield _judged(op, received, cut, shift(flow, received), in_front=False)
+            yield _judged(op, received, cut, _shift(flow, received), in_front=False)
 
 
 def _received(flow: Flow, value: Value) -> Op | None:
@@ -96,7 +98,7 @@ def _received(flow: Flow, value: Value) -> Op | None:
     return next((op for op in made if op is not None and op.name == "collective" and op.function == "ppermute"), None)
 
 
-def _touches(flow: Flow, beside: list[Value], cut: Edge, bound: str) -> bool:
+def _touches(flow: Flow, beside: list[Value], cut: _Edge, bound: str) -> bool:
     """Whether the part beside is the array that an end was cut off, or one that begins or ends where it does."""
     for value in walk(beside, lambda one: behind(flow, one, through_ops(*PASSED_ON))):
         op = flow.maker(value)
@@ -108,10 +110,10 @@ def _touches(flow: Flow, beside: list[Value], cut: Edge, bound: str) -> bool:
     return False
 
 
-def _judged(op: Op, received: Op, cut: Edge, by: int | None, *, in_front: bool) -> Obligation:
+def _judged(op: Op, received: Op, cut: _Edge, by: int | None, *, in_front: bool) -> Obligation:
     if by is None or by == 0:
         return unknown(received.span, "which neighbour this comes from is not known")
-    fits = (by > 0, cut.end) == ((True, End.LAST) if in_front else (False, End.FIRST))
+    fits = (by > 0, cut.end) == ((True, _End.LAST) if in_front else (False, _End.FIRST))
     if fits:
         return proved(received.span, "what the neighbour sends is joined on the side where it belongs")
     side, belongs = ("in front of", "the end of the previous") if in_front else ("behind", "the beginning of the next")
@@ -124,3 +126,91 @@ def _judged(op: Op, received: Op, cut: Edge, by: int | None, *, in_front: bool) 
         steps=(Step(op.span, "it is joined to the block here"),),
         suggestion="send the last cells to the next device and the first ones to the device before",
     )
+
+
+class _End(Enum):
+    """One end of a block along an axis."""
+
+    FIRST = "the beginning"
+    LAST = "the end"
+
+
+@record
+class _Edge:
+    """What was cut off one end of an array."""
+
+    whole: Value
+    axis: int
+    end: _End
+
+
+def _shift(flow: Flow, op: Op) -> int | None:
+    """Return by how many places `ppermute` sends what each device has; None where that is not known."""
+    perm = op.arguments.get("perm")
+    if isinstance(perm, tuple):
+        return _written(perm)
+    made = flow.maker(perm) if isinstance(perm, Value) else None
+    pair = made.operands if made is not None and made.name == "py.container" else ()
+    loop = flow.maker(pair[0]) if len(pair) == 2 else None
+    if loop is None or loop.name != "py.loop" or flow.maker(pair[1]) is not loop or len(loop.results) != 2:
+        return None
+    ends = [loop.regions[-1].results[loop.results.index(one)] for one in pair]
+    source, target = (_offset(flow, one, ()) for one in ends)
+    return None if source is None or target is None or source[0] is not target[0] else target[1] - source[1]
+
+
+def _written(perm: tuple[Argument, ...]) -> int | None:
+    """Return the places by which a list of pairs moves: the same for all but those that go round."""
+    pairs = [one for one in perm if isinstance(one, tuple) and len(one) == 2 and all(isinstance(n, int) for n in one)]
+    steps = {target - source for source, target in pairs if isinstance(source, int) and isinstance(target, int)}
+    near = {step for step in steps if abs(step) == 1}
+    return near.pop() if len(pairs) == len(perm) > 2 and len(near) == 1 else None
+
+
+def _offset(flow: Flow, value: Value, around: tuple[Argument, ...]) -> tuple[Op, int] | None:
+    """Return the element that a number counts from and what is added to it, where it goes round at some size."""
+    op = flow.maker(value)
+    if op is None or op.name == "py.element":
+        return None if op is None else (op, 0)
+    left, right = (op.arguments.get(name) for name in ("x", "y"))
+    if op.function == "remainder" and isinstance(left, Value):
+        return _offset(flow, left, (*around, right))
+    if op.function not in SUMS_OF_TWO:
+        return None
+    if not isinstance(left, Value) or (left in around and isinstance(right, Value)):
+        left, right = (right, left) if op.function == "add" else (left, right)
+    if not isinstance(left, Value):
+        return None
+    found = _offset(flow, left, around)
+    if found is None or right in around:
+        # Once round is no step at all.
+        return found
+    sign = 1 if op.function == "add" else -1
+    return (found[0], found[1] + sign * right) if isinstance(right, int) else None
+
+
+def _edge(flow: Flow, value: Value) -> _Edge | None:
+    """Return what a value was cut off; None where it is no end of anything."""
+    op = flow.maker(value)
+    if op is None or op.name != "py.item":
+        return None
+    base, parts = op.arguments.get("base"), index_parts(op.arguments.get("index"))
+    cuts = [(at, _end(flow, one)) for at, one in enumerate(parts) if not is_whole(one)]
+    if len(cuts) != 1 or cuts[0][1] is None or not isinstance(base, Value):
+        return None
+    return _Edge(base, cuts[0][0], cuts[0][1])
+
+
+def _end(flow: Flow, part: Argument) -> _End | None:
+    """Return the end that one part of an index takes."""
+    if not isinstance(part, Mapping) or part.get("step") not in (None, 1):
+        return None
+    start, stop = part.get("start"), part.get("stop")
+    if start in (None, 0) and stop is not None:
+        return _End.FIRST if not _is_negative(flow, stop) else None
+    return _End.LAST if stop is None and _is_negative(flow, start) else None
+
+
+def _is_negative(flow: Flow, number: Argument) -> bool:
+    made = flow.maker(number) if isinstance(number, Value) else None
+    return (isinstance(number, int) and number < 0) or (made is not None and made.function == "negative")

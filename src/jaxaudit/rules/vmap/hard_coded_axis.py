@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import nothing, sources
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import ahead, nothing, sources, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import SPREADS
+from jaxaudit.ir.functions import REORDERED, REORDERINGS, SORTED, SPREADS
 from jaxaudit.ir.interfaces import Mapped
-from jaxaudit.ir.ops import UNFOLLOWED
+from jaxaudit.ir.ops import KEEPING, UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.vmap._shared.layers import has_outputs_last, is_layer, layer_ahead, layer_behind, takes_statistics
-from jaxaudit.rules.vmap._shared.reordered import layers_given, reordered_inputs
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
+
+_ENTRY_BY_ENTRY = through_ops("array.map", "array.select", *KEEPING)
 
 _PROGRAM = """
 def loss(ratio, adv):
@@ -208,7 +210,7 @@ class HardCodedAxis(Rule):
             else:
                 yield proved(op.span, "even one number would be reduced to what is wanted")
         yield from (_layer(op, shapes) for op in mapped_ops(facts) if takes_statistics(op, flow))
-        yield from (_shuffled(*one) for one in reordered_inputs(facts))
+        yield from (_shuffled(*one) for one in _reordered_inputs(facts))
         reduced = {op for op, _ in reductions(facts)}
         for op in program.named("vmap"):
             inside = [one for region in op.regions for one in region.walk()]
@@ -280,7 +282,7 @@ def _only_axis(op: Op, value: Value, facts: Facts) -> Obligation:
     params = {param for one in maps[:1] for param, _ in Mapped(one).elements}
     given = not params.isdisjoint(sources(facts.flow, (value,), nothing))
     # What a layer gives may be normalised before the next one; what comes in has entries of different kinds.
-    sure = op.function in SPREADS and given and bool(layers_given(op.result, facts.flow))
+    sure = op.function in SPREADS and given and bool(_layers_given(op.result, facts.flow))
     return Obligation(
         op.span,
         Verdict.VIOLATED if sure else Verdict.UNKNOWN,
@@ -303,3 +305,35 @@ def _finding(scalar: Scalar) -> Obligation:
         expected="the reduction runs over the batch, outside of the mapped function",
         suggestion="reduce before `vmap`, or give `vmap` an `axis_name` and use `jax.lax.pmean`",
     )
+
+
+def _reordered_inputs(facts: Facts) -> Iterator[tuple[Op, Op]]:
+    """Return what reorders the only axis of an element, with a layer that also sees it as it was.
+
+    Each entry of what a layer is given meets weights of its own, so entries that change places are no other example.
+    """
+    for op in mapped_ops(facts):
+        array = op.operands[-1] if op.function in REORDERED - SORTED and op.operands else None
+        axis = op.argument("axis")
+        by_default = axis is None and op.function in REORDERINGS
+        if array is None or not (axis == 0 or by_default) or isinstance(op.argument("shift"), Value):
+            continue
+        known = [context.of(array).dims for context in facts.get(Shapes).contexts(op)]
+        if not known or any(dims is None or len(dims) != 1 for dims in known):
+            continue
+        before = _layers_given(array, facts.flow, without=op)
+        layer = next((one for one in _layers_given(op.result, facts.flow) if _is_among(one, before, facts.flow)), None)
+        if layer is not None:
+            yield op, layer
+
+
+def _layers_given(value: Value, flow: Flow, without: Op | None = None) -> list[Op]:
+    """Return the layers and products that are given a value, as it is or entry by entry."""
+    ways = walk((value,), lambda one: ahead(flow, one, lambda op: op is not without and _ENTRY_BY_ENTRY(op)))
+    return [op for one in ways for op in flow.readers.get(one, ()) if is_layer(op) or op.name == "array.dot"]
+
+
+def _is_among(layer: Op, others: list[Op], flow: Flow) -> bool:
+    """Whether a layer, or another call of it with the same weights, is one of some."""
+    weights = sources(flow, layer.operands, nothing)
+    return layer in others or any(not weights.isdisjoint(sources(flow, one.operands, nothing)) for one in others)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
-from jaxaudit.analyses.axes.leftovers import Misplaced, misplaced_axes
-from jaxaudit.analyses.dims import same
+from jaxaudit.analyses.axes.meetings import Side, taken_sides
+from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Step
 
@@ -158,7 +160,7 @@ class WrongAxisMapped(Rule):
         found = [_finding(one) for one in axes.caused(Cause.MAPPED)]
         found.extend(_finding(one) for one in axes.caused(Cause.MISPLACED) if one.meeting.how == "mapped")
         shapes = facts.get(Shapes)
-        found.extend(map(_left_over, misplaced_axes(program, shapes)))
+        found.extend(map(_left_over, _misplaced_axes(program, shapes)))
         found.extend(steps_mapped(program, facts.flow, shapes))
         yield from [*agreements(axes, lambda meeting: _agreed(meeting, shapes)), *found]
 
@@ -178,7 +180,7 @@ def _has(fact: ShapeFact, axis: int, meeting: Meeting) -> bool:
     return -rank <= axis < rank and any(same((fact.dims or ())[axis], one.dim) for one in (meeting.left, meeting.right))
 
 
-def _left_over(one: Misplaced) -> Obligation:
+def _left_over(one: _Misplaced) -> Obligation:
     name, shape = name_of(one.astray.value), shape_of(one.astray.dims)
     wanted = axis_of(one.astray.dims[one.fitting])
     partner = "the devices" if one.partner is None else f"the rows of {name_of(one.partner)}"
@@ -205,3 +207,56 @@ def _finding(conflict: Conflict) -> Obligation:
         f"`vmap` maps over `{wanted}`{place}",
         f"change `in_axes` so that `{wanted}` is mapped",
     )
+
+
+@record
+class _Misplaced:
+    """An operand of a map whose mapped axis is another one than the others have."""
+
+    op: Op
+    astray: Side
+    fitting: int
+    """The place of the axis that the others have."""
+    partner: Value | None
+    """An operand that it is mapped with; None where it is mapped over the devices."""
+
+
+def _misplaced_axes(program: Program, shapes: Shapes) -> Iterator[_Misplaced]:
+    """Return the operands of every map that are mapped over the wrong axis, by sizes alone."""
+    for op in program.named("vmap", "pmap"):
+        for context in shapes.contexts(op):
+            yield from _judged(op, taken_sides(op, context.of))
+
+
+def _judged(op: Op, sides: list[Side]) -> Iterator[_Misplaced]:
+    for side in sides:
+        for other in sides:
+            fitting = None if other is side else _fitting(side, other.dim)
+            if fitting is not None and _fitting(other, side.dim) is None:
+                yield _Misplaced(op, side, fitting, other.value)
+        fitting = _of_devices(side) if op.name == "pmap" else None
+        if fitting is not None:
+            yield _Misplaced(op, side, fitting, None)
+
+
+def _of_devices(side: Side) -> int | None:
+    """Return the place of the axis with one entry for each device, where another one is mapped."""
+    if any(label.kind == "devices" for label in side.dim.labels):
+        return None
+    return next((at for at, dim in side.others if any(label.kind == "devices" for label in dim.labels)), None)
+
+
+def _fitting(side: Side, wanted: Dim) -> int | None:
+    """Return the place of the wanted axis, where the mapped one cannot be it."""
+    if same(side.dim, wanted) and not _is_rest(side.dim):
+        return None
+    for place, dim in side.others:
+        if dim.constant is None and same(dim, wanted) and not same(side.dim, wanted):
+            return place
+        if _is_rest(side.dim) and related(dim.labels, wanted.labels) and not related(side.dim.labels, wanted.labels):
+            return place
+    return None
+
+
+def _is_rest(dim: Dim) -> bool:
+    return any(label.kind == "rest" for label in dim.labels)

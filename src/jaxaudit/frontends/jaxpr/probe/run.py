@@ -11,7 +11,6 @@ from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.observe import muted
-from jaxaudit.frontends.jaxpr.probe.handed import handed_on
 from jaxaudit.frontends.jaxpr.probe.judge import AGREES, DIFFERS, DOUBTFUL, ESTIMATOR, OPEN, Judgement, judge
 from jaxaudit.frontends.jaxpr.probe.measure import (
     COARSE,
@@ -113,7 +112,7 @@ def _statistics(subject: Subject, kinds: Sequence[Kind], verdicts: Sequence[Judg
     wrong = [one.verdict == DIFFERS for one in verdicts]
     if not any(wrong) or all(wrong):
         return list(verdicts)
-    handed = handed_on(subject, [_struct(one) for one in kinds])
+    handed = _handed_on(subject, [_struct(one) for one in kinds])
     at_fault = [subject.leaves[at].position for at, off in zip(subject.differentiated, wrong, strict=True) if off]
     if not handed.issuperset(at_fault):
         return list(verdicts)
@@ -272,3 +271,41 @@ def _refused(met: Met, text: str) -> Probe:
     advice = ": sum it over the axes that were broadcast" if shapes[2].count(",") > shapes[3].count(",") else ""
     made = _probe(met, DIFFERS, f"has shape ({shapes[2]}) and must have ({shapes[3]}){advice}", None, at)
     return replace(made, argument=names[0] if len(names) == 1 else "")
+
+
+def _handed_on(subject: Subject, structs: Sequence[Any]) -> set[int]:
+    """Return the positions of the arguments whose gradients are saved values that the forward pass computed."""
+    if subject.met.kind != "custom_vjp":
+        return set()
+    try:
+        return _read(subject, structs)
+    except Exception:  # noqa: BLE001
+        return set()
+
+
+def _read(subject: Subject, structs: Sequence[Any]) -> set[int]:
+    met, counts = subject.met, list[int]()
+
+    def both(values: Sequence[Any]) -> Any:
+        args = subject.arguments(values)
+        out, saved = met.rule.fwd(*args)
+        given = met.rule.bwd(*_static(met, args), saved, compat.tree_util.tree_map(compat.jax.numpy.ones_like, out))
+        leaves = compat.tree_util.tree_leaves
+        counts[:] = [len(leaves(saved)), *(len(leaves(one)) for one in given)]
+        return leaves(saved), [leaves(one) for one in given]
+
+    jaxpr = compat.open_jaxpr(compat.jax.make_jaxpr(both)(structs))
+    computed = {one for equation in jaxpr.eqns for one in equation.outvars}
+    inputs = dict(zip(map(id, jaxpr.invars), (leaf.position for leaf in subject.leaves), strict=False))
+    saved, rest = set(map(id, jaxpr.outvars[: counts[0]])), list(jaxpr.outvars[counts[0] :])
+    moving = [at for at in range(len(met.args)) if at not in met.static]
+    found: set[int] = set()
+    for at, count in zip(moving, counts[1:], strict=True):
+        own, rest = rest[:count], rest[count:]
+        if own and all((id(one) in saved and one in computed) or inputs.get(id(one)) == at for one in own):
+            found.add(at)
+    return found
+
+
+def _static(met: Met, args: Sequence[Any]) -> list[Any]:
+    return [args[at] for at in sorted(met.static)]

@@ -6,13 +6,14 @@ Each becomes an op without operands or results, so that analyses of values do no
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret import subscripts
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, landmarks, names_in, walk
-from jaxaudit.frontends.source.interpret.usage import chooses_parameters, is_handed_on
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
 from jaxaudit.frontends.source.notes.settings import read_here_alone
@@ -24,6 +25,14 @@ from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value
 from jaxaudit.ir.names import is_stem
 from jaxaudit.spans import Span, span_of
+
+_SAYS_SO = re.compile(
+    r"unused|not used|ignored|compat|deprecat|reserved|placeholder|interface|signature", re.IGNORECASE
+)
+_SAME = 2
+"""From so many parameters on, two functions with the same ones are taken for two of a kind."""
+_WRAPPERS = frozenset("jit vmap pmap grad value_and_grad checkpoint remat".split())
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 Leaves = tuple[Value, ...]
 
@@ -291,8 +300,8 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
             "overrides": any(not isinstance(one, Library) for one in bases),
             "stub": _is_stub(node),
             "optional": param.arg in function.defaults,
-            "chosen": not isinstance(node, ast.Lambda) and chooses_parameters(function.module.tree, node),
-            "handed_on": not isinstance(node, ast.Lambda) and is_handed_on(function.module.tree, node),
+            "chosen": not isinstance(node, ast.Lambda) and _chooses_parameters(function.module.tree, node),
+            "handed_on": not isinstance(node, ast.Lambda) and _is_handed_on(function.module.tree, node),
         }
         it.emit("py.unread", span_of(param, function.module.path), attrs=attrs, results=0)
 
@@ -433,3 +442,47 @@ def _name_of(node: ast.expr) -> str:
 
 def _leaves(it: Interpreter, value: Abstract) -> Leaves:
     return tuple(dict.fromkeys(leaves(it, value)))
+
+
+def _chooses_parameters(tree: ast.Module, node: _Function) -> bool:
+    """Whether nothing but a function's own calls prescribes its parameters.
+
+    A function that is handed on, decorated, or written beside another one with the same parameters may have to fit an
+    interface, and so may one whose text says that something is unused.
+    """
+    handed, alike = _handed_on(tree), _signatures(tree)
+    if node.decorator_list or node.name in handed or alike[_own_names(node)] > 1:
+        return False
+    return not _SAYS_SO.search(ast.get_docstring(node, clean=False) or "")
+
+
+def _is_handed_on(tree: ast.Module, node: _Function) -> bool:
+    """Whether a function is put into a record or given to other code, which prescribes what it takes."""
+    return node.name in _handed_on(tree)
+
+
+@lru_cache(maxsize=4096)
+def _handed_on(tree: ast.Module) -> frozenset[str]:
+    """Return the names that a module uses otherwise than to call them."""
+    seen = landmarks(tree)
+    wrapped = {call.args[0] for call in seen.calls if call.args and _is_wrapper(call.func)}
+    called = {call.func for call in seen.calls} | wrapped
+    return frozenset((*(node.id for node in seen.loads if node not in called), *seen.texts))
+
+
+def _is_wrapper(node: ast.expr) -> bool:
+    """Whether this is `jax.jit` or its like, which take functions of any signature."""
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name.removeprefix("filter_") in _WRAPPERS
+
+
+@lru_cache(maxsize=4096)
+def _signatures(tree: ast.Module) -> Counter[tuple[str, ...]]:
+    """Count the functions of a module by their parameters, leaving out those that have too few to tell."""
+    found = (_own_names(one) for one in landmarks(tree).functions if not isinstance(one, ast.Lambda))
+    return Counter(names for names in found if len(names) >= _SAME)
+
+
+def _own_names(node: _Function) -> tuple[str, ...]:
+    params = node.args
+    return tuple(param.arg for param in (*params.posonlyargs, *params.args, *params.kwonlyargs))

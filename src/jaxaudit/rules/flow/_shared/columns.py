@@ -11,12 +11,14 @@ from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES
 from jaxaudit.ir.interfaces import given_as, inside_of
 from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON, REARRANGED
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.axes._shared.hidden import hiding_reduction
 from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
 from jaxaudit.rules.flow._shared.lined_up import Side, as_written, elementwise, stretched_operands
+
+_HIDES = ADDITIONS | AVERAGES | {"norm"}
 
 
 def columns_met(flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
@@ -40,7 +42,7 @@ def _judge(op: Op, source: Value, met: tuple[ShapeFact, ShapeFact], flow: Flow, 
         return proved(op.span, f"{shape_text(column.dims)} was given its last axis on purpose")
     if maker is not None and maker.name == "array.reduce":
         return unknown(op.span, f"whether {shape_text(column.dims)} is to meet every entry is not known")
-    hidden = hiding_reduction(op, flow, shapes) is not None
+    hidden = _hiding_reduction(op, flow, shapes) is not None
     return _finding(op, source, maker, column, row, Severity.ERROR if hidden else Severity.WARNING)
 
 
@@ -157,3 +159,20 @@ def _lost(op: Op, squeezed: Op, column: ShapeFact, row: ShapeFact) -> Obligation
         steps=(Step(op.span, "the two meet here"),),
         suggestion="leave the axis, or name the one that shall go: `squeeze(axis=...)`",
     )
+
+
+def _hiding_reduction(op: Op, flow: Flow, shapes: Shapes) -> Op | None:
+    """Return the reduction over everything that leaves no trace of the second axis."""
+
+    def step(value: Value) -> Iterator[Value]:
+        readers = flow.readers.get(value, ())
+        return (made for one in readers if one.name == "array.map" and len(one.operands) == 1 for made in one.results)
+
+    readers = (one for value in walk(op.results, step) for one in flow.readers.get(value, ()))
+    return next((one for one in readers if one.function in _HIDES and _reduces_all(one, shapes)), None)
+
+
+def _reduces_all(op: Op, shapes: Shapes) -> bool:
+    """Whether a reduction names no axis, or all of them, as a trace does."""
+    axis, dims = op.argument("axis"), shapes.of(op.operands[0]).dims
+    return axis is None or (isinstance(axis, tuple) and dims is not None and len(axis) == len(dims))
