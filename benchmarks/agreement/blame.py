@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Value
+from jaxaudit.ir import Op, Program, Value
 
 
 def blamed(value: Value, facts: Facts, shapes: Shapes) -> str:
@@ -22,8 +24,14 @@ def blamed(value: Value, facts: Facts, shapes: Shapes) -> str:
 
 
 def _parameter(value: Value, facts: Facts) -> str:
-    holder = next((op for op in facts.program.walk() if any(value in region.params for region in op.regions)), None)
+    holder = _holders(facts.program).get(value)
     return "a parameter of what nobody calls" if holder is None else f"a parameter of {holder.name}"
+
+
+@lru_cache(maxsize=1)
+def _holders(program: Program) -> dict[Value, Op]:
+    """Return the op of each parameter of a region."""
+    return {value: op for op in program.walk() for region in op.regions for value in region.params}
 
 
 def _is_known(value: Value, shapes: Shapes) -> bool:

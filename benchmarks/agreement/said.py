@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from jaxaudit.frontends.base import Reading, SourceFile
+from jaxaudit.frontends.source.classes.members import is_abstract
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Loader
 from jaxaudit.frontends.source.read import read_source
@@ -108,9 +109,9 @@ def _said(it: Interpreter, value: model.Abstract, depth: int) -> Said:
         return Said("record", name=value.cls.name, items=_items(it, value.items, depth))
     if isinstance(value, callables.BoundMethod):
         value = value.function
-    if isinstance(value, callables.FunctionValue):
+    if isinstance(value, callables.FunctionValue) and not is_abstract(value):
         return Said("function", name=value.module.path, const=_line(value))
-    if isinstance(value, callables.PartialValue | callables.Transformed):
+    if isinstance(value, callables.FunctionValue | callables.PartialValue | callables.Transformed):
         return Said("function")
     return _boxed(it, value, depth) if isinstance(value, model.Ref) else ANY
 

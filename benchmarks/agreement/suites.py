@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from benchmarks.agreement.watch import is_test
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.solve import ordered, provide
 from jaxaudit.discover import loader, shown_name
+from jaxaudit.ir import Program
+from jaxaudit.ir.basis import Basis
 from jaxaudit.rules import base
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
@@ -44,16 +47,33 @@ def compared(package: Path, seen: Mapping[str, Any]) -> tuple[Verdict, list[base
     shown = {path: shown_name(str(path)) for path in modules}
     files = sources(shown)
     reader = read(files, loader(files))
-    judge = Judge(reader)
-    found = judge.program(seen, {str(path): name for path, name in shown.items()})
+    names = {str(path): name for path, name in shown.items()}
+    judge = Judge(replace(reader, reading=replace(reader.reading, program=_firm(reader.program))))
+    found = judge.program(seen, names)
+    followed = {n for n, chain in enumerate(seen["types"]["chains"]) if not judge.calls.unfollowed(chain, names)}
     ran: dict[str, set[Span]] = defaultdict(set)
-    for path, name in shown.items():
-        ran[name] = {Span(name, *place[:4]) for place in seen["types"]["seen"].get(str(path), ())}
+    for path, name in names.items():
+        for *place, _, answers in seen["types"]["seen"].get(path, ()):
+            if not followed.isdisjoint(chain for _, chain in answers):
+                ran[name].add(Span(name, *place))
     trees = {file.path: ast.parse(file.text) for file in files}
+    scripts = {(path, node.lineno) for path, tree in trees.items() for node in tree.body if _is_script(node)}
+    found.contradictions = [one for one in found.contradictions if one.span[:2] not in scripts]
     found.contradictions += unreached(reader, trees, ran)
-    errors = errors_of(judge.facts)
+    errors = errors_of(Facts(reader.program))
     found.contradictions += refuted(errors, ran)
     return found, errors
+
+
+def _is_script(node: ast.stmt) -> bool:
+    """Whether a statement asks for `__name__`: source reads every file as a script too."""
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+
+
+def _firm(program: Program) -> Program:
+    """Return a program without what no error rests on: assumptions about fields, and annotations nobody checks."""
+    checked = {value: one for value, one in program.declared.items() if one.basis is not Basis.SAID}
+    return replace(program, fields={}, declared=checked)
 
 
 def unreached(reader: Reader, trees: Mapping[str, ast.Module], ran: Ran) -> Iterator[Contradiction]:
@@ -87,7 +107,7 @@ def _expressions(node: ast.stmt) -> set[tuple[int, int]]:
 
 def _within(node: ast.AST, *, blocks: bool = True) -> Iterator[ast.AST]:
     for one in ast.iter_child_nodes(node):
-        if isinstance(one, ast.stmt) and not blocks:
+        if isinstance(one, ast.stmt | ast.ExceptHandler) and not blocks:
             continue
         yield one
         if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):

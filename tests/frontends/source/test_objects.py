@@ -208,3 +208,52 @@ def test_a_property_is_read_where_a_base_only_declares_the_name() -> None:
     assert [op.function for op in ops(code, "array.map")] == ["add"]
     (shown,) = ops(code, "py.print")
     assert shown.operands
+
+
+_DERIVED = """
+class Table:
+    def rows(self):
+        return jnp.ones((3, 4))
+{}
+def use(table: Table):
+    result = table.rows()
+    return result * 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("derived", "expected"),
+    [
+        ("", ["3 4"]),
+        ("class Other(Table):\n    def columns(self):\n        return 1", ["3 4"]),
+        ("class Other(Table):\n    def rows(self):\n        return jnp.ones((3, 5))", ["?"]),
+    ],
+)
+def test_a_method_that_a_derived_class_overrides_is_open_where_an_annotation_alone_tells_the_class(
+    derived: str, expected: list[str]
+) -> None:
+    assert shapes(_START + _DERIVED.format(derived)) == expected
+
+
+def test_who_asks_for_none_does_not_believe_the_annotation() -> None:
+    code = _DERIVED.format("").replace("    result", "    if table is None:\n        return jnp.zeros(2)\n    result")
+    assert len(ops(_START + code, "py.branch")) == 1
+    assert len(ops(_START + code, "array.create")) == 2
+
+
+def test_a_constant_in_a_registered_object_is_a_leaf_that_the_mapped_function_replaces() -> None:
+    code = """
+from flax import struct
+@struct.dataclass
+class State:
+    row: int
+    x: jax.Array
+    size: int = struct.field(pytree_node=False)
+def step(done, other):
+    start = State(row=0, x=jnp.zeros(3), size=4)
+    both = jax.tree.map(lambda a, b: jnp.where(done, a, b), start, other)
+    result = jnp.zeros(both.size)
+    return both.row + 1, result
+"""
+    assert shapes(_START + code) == ["4"]
+    assert [op.attrs["function"] for op in ops(_START + code, "array.map")] == ["add"]

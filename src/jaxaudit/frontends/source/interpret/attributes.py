@@ -114,7 +114,8 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     if settings.is_namespace(box.cls) and box.value is None:
         return Attribute(base, name)
     member = find_in_class(box.cls, name)
-    if isinstance(member, FunctionValue | Transformed) and box.value is not None and _is_hidden(box.cls, name):
+    hides = box.value is not None and (_is_hidden(box.cls, name) or (box.derived and _is_overridden(it, box.cls, name)))
+    if isinstance(member, FunctionValue | Transformed) and hides:
         return _read_through(it, base, box, name, span)
     if isinstance(member, FunctionValue):
         # The default of a field is set on the instance, where Python binds nothing; a property is none.
@@ -147,6 +148,11 @@ def _is_hidden(cls: ClassValue, name: str) -> bool:
     strange = has_unknown_base(cls) or not bases("neutral").issuperset(libraries)
     annotated = name in cls.fields and cls.kind == "plain" and strange
     return annotated or "builtins.type" in libraries or is_replaced(cls, name)
+
+
+def _is_overridden(it: Interpreter, cls: ClassValue, name: str) -> bool:
+    """Whether a class that is derived from this one has another member of that name."""
+    return any(name in one.namespace and one is not cls and cls in ancestry(one) for one in it.classes)
 
 
 def _set_up(it: Interpreter, base: Ref, box: ObjectBox, span: Span) -> bool:

@@ -7,13 +7,14 @@ import operator
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.interpret import transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue, name_of
 from jaxaudit.frontends.source.values.folding import truth
-from jaxaudit.frontends.source.values.heap import DictBox, ListBox
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
@@ -177,6 +178,9 @@ def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0, *, non
         case ListBox(items=items):
             listed = tuple(map(inside, items))
             return value if all(map(operator.is_, listed, items)) else it.heap.new(replace(box, items=listed))
+        case ObjectBox(cls=cls, attrs=attrs):
+            held = {name: one if role(cls, name) == "structure" else inside(one) for name, one in attrs.items()}
+            return value if held == attrs else it.heap.new(replace(box, attrs=held))
     return value
 
 

@@ -37,12 +37,12 @@ def annotated_value(it: Interpreter, annotation: ast.expr | None, value: Value, 
         )
         return Leaf(value, name if known else "")
     if isinstance(named, ClassValue):
-        return instance(it, named, value)
+        return instance(it, named, value, derived=True)
     return Leaf(value)
 
 
-def instance(it: Interpreter, cls: ClassValue, value: Value) -> Abstract:
-    """Return an instance of a class of the audited code of which nothing more is known."""
+def instance(it: Interpreter, cls: ClassValue, value: Value, *, derived: bool = False) -> Abstract:
+    """Return an instance of a class of the audited code, or of one derived from it, of which nothing more is known."""
     if cls.kind == "namedtuple":
         items = [it.emit("py.attr", value.span, {"base": value}, {"name": name}).result for name in cls.fields]
         for item, name in zip(items, cls.fields, strict=True):
@@ -52,7 +52,7 @@ def instance(it: Interpreter, cls: ClassValue, value: Value) -> Abstract:
         return Record(cls, tuple(Leaf(item) for item in items))
     if cls.kind == "enum":
         return Leaf(value)
-    return it.heap.new(ObjectBox(cls, {}, value))
+    return it.heap.new(ObjectBox(cls, {}, value, derived=derived))
 
 
 def field_annotation(cls: ClassValue, name: str) -> tuple[ast.expr, Module] | None:

@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.values.callables import (
     PartialValue,
     Transformed,
 )
-from jaxaudit.frontends.source.values.heap import DictBox, ListBox
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.ir import Size
 from jaxaudit.ir.operators import OPERATORS
@@ -140,7 +140,7 @@ def fold_compare(it: Interpreter, op: ast.cmpop, left: Abstract, right: Abstract
             return Const(bool(_COMPARE[type(op)](left.value, right.value)))
         except TypeError:
             return None
-    if isinstance(op, ast.Is | ast.IsNot) and _is_never_none(left) and right == Const(None):
+    if isinstance(op, ast.Is | ast.IsNot) and _is_never_none(it, left) and right == Const(None):
         return Const(isinstance(op, ast.IsNot))
     if isinstance(op, ast.Eq | ast.NotEq):
         same = _equal(left, right)
@@ -183,7 +183,10 @@ def _is_same(left: Abstract, right: Abstract) -> bool | None:
     return False if apart or _is_function(right) else None
 
 
-def _is_never_none(value: Abstract) -> bool:
+def _is_never_none(it: Interpreter, value: Abstract) -> bool:
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.derived:
+        # Who asks for None does not believe the annotation.
+        return False
     if isinstance(value, Leaf):
         return value.array or value.cls.startswith("builtins.") or value.holds is not None
     return not isinstance(value, Const | Attribute | Library) or _is_function(value)

@@ -51,6 +51,8 @@ class ObjectBox:
     """True for a copy with other fields: what is not in `attrs` is read from `value`, but it is not that value."""
     made: Span = NOWHERE
     """Where it is constructed, or copied with other fields."""
+    derived: bool = False
+    """True where an annotation alone tells its class: it may be of one that is derived from it."""
 
 
 @entity
