@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,7 @@ def test_an_interrupt_ends_with_its_own_exit_code(folder, monkeypatch, capsys):
 
     monkeypatch.setattr("jaxaudit.session.audit", interrupted)
     monkeypatch.setattr("sys.argv", ["jaxaudit", "check", "--no-cache", "bad.py"])
+    monkeypatch.setattr("os._exit", sys.exit)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130

@@ -81,8 +81,6 @@ def check(
             outcome = _from_input(stdin_filename or "stdin.py", config, **how)
         else:
             outcome = _from_disk(paths or (".",), config, fresh=no_cache or options.show_ir, **how)
-    # This process has nothing more to do with what was built but to end: Python need not look through it for garbage.
-    gc.freeze()
     finish(context, outcome, options, strict=config.strict)
 
 
@@ -131,7 +129,17 @@ def main() -> None:
             raise
         click.echo(f"jaxaudit: internal error: {type(error).__name__}: {error} (JAXAUDIT_DEBUG=1 shows more)", err=True)
         code = 2
-    sys.exit(code)
+    _end(code)
+
+
+def _end(code: int | None) -> None:
+    """End this process at once: to take apart all that an audit built would take a twentieth of its time."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(code)
+    os._exit(code or 0)
 
 
 def _config(paths: tuple[str, ...], stdin_filename: str | None) -> Config:
