@@ -41,7 +41,7 @@ class Positions:
 
     def __init__(self, facts: Facts, axis: str) -> None:
         self.axis, self.flow, self.shapes = axis, facts.flow, facts.get(Shapes)
-        self.amounts = Amounts(facts, axis)
+        self.amounts = facts.memo(Amounts, axis)
         self._whole: Answers[Value, _Axes] = Answers(self._find_whole, _NONE)
         self._counted: Answers[Value, Counted | None] = Answers(self._find_counted, None)
 

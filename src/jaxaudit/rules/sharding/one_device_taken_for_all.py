@@ -93,7 +93,7 @@ class _Devices:
 
     def __init__(self, op: Op, axis: str, facts: Facts) -> None:
         self.op, self.axis, self.flow, self.body = op, axis, facts.flow, op.regions[0]
-        self.amounts = Amounts(facts, axis)
+        self.amounts = facts.memo(Amounts, axis)
 
     def judged(self) -> Iterator[Obligation]:
         """Judge each result of which one device's is read."""

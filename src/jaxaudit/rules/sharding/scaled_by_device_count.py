@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.amounts import Amounts
-from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import ahead, behind, reached, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
@@ -94,24 +94,20 @@ class ScaledByDeviceCount(Rule):
         reduced = [op for op in program.named("collective") if op.function in OVER_DEVICES | SUMS_OVER_DEVICES]
         for axis in sorted({axis for op in reduced for axis in axes_reduced(op) or ()}):
             over = [op for op in reduced if axis in (axes_reduced(op) or ())]
-            yield from _Along(Amounts(facts, axis), over, facts).judged()
+            yield from _Along(facts.memo(Amounts, axis), over, facts).judged()
 
 
 class _Along:
     """What is reduced over one axis of devices."""
 
     def __init__(self, amounts: Amounts, reduced: list[Op], facts: Facts) -> None:
-        self.amounts, self.reduced, self.flow = amounts, reduced, facts.flow
-        self.program = facts.program
+        self.amounts, self.reduced, self.flow, self.facts = amounts, reduced, facts.flow, facts
 
     def judged(self) -> Iterator[Obligation]:
         """Judge every sum of means, and every quotient that a reduction has a part in."""
         yield from (one for op in self.reduced if op.function in SUMS_OVER_DEVICES for one in self._sum(op))
-        yield from (one for op in self.program.named("grad") for one in self._summed_by_jax(op))
-        sent = [one for name in ("collective", "grad") for op in self.program.named(name) for one in op.results]
-        after = reached(self.flow, sent)
-        quotients = (op for op in self.program.mapping("divide") if not after.isdisjoint(op.operands))
-        yield from (one for op in quotients for one in self._quotient(op))
+        yield from (one for op in self.facts.program.named("grad") for one in self._summed_by_jax(op))
+        yield from (one for op in _quotients(self.facts) for one in self._quotient(op))
 
     def _sum(self, op: Op) -> Iterator[Obligation]:
         given = self.amounts.of(next(iter(op.arguments.values()), None))
@@ -198,6 +194,14 @@ class _Along:
         same = walk((value,), lambda one: behind(self.flow, one, _holds)) if isinstance(value, Value) else ()
         made = (self.flow.maker(one) for one in same)
         return next((one for one in made if one is not None and one.name in ("collective", "array.reduce")), op)
+
+
+@remembered
+def _quotients(facts: Facts) -> list[Op]:
+    """Return the quotients that what was reduced over devices, or differentiated, has a part in."""
+    sent = (value for op in facts.program.named("collective", "grad") for value in op.results)
+    after = reached(facts.flow, sent)
+    return [op for op in facts.program.mapping("divide") if not after.isdisjoint(op.operands)]
 
 
 def _holds(op: Op) -> bool:

@@ -88,7 +88,7 @@ class ShardTakenForWhole(Rule):
             found = [(one, axis) for one in inside for axis in sorted(_along(one, shapes))]
             seen = {one for one, _ in found}
             for axis in sorted({axis for axes in axes_split(op.placed_in, shapes) for axis in axes or ()}):
-                own = _of_shares(op, Amounts(facts, axis))
+                own = _of_shares(op, facts.memo(Amounts, axis))
                 found += [(one, axis) for one in own if one not in seen and not one.has("axis")]
             ways = {
                 one: _Way(one, axis, facts.flow, partial(_is_shard, shapes=shapes, axis=axis))
@@ -105,7 +105,7 @@ class ShardTakenForWhole(Rule):
         for op in program.named("pmap"):
             axis = op.option("axis_name")
             if op.regions and isinstance(axis, str):
-                yield from _beside_reduced(op, Amounts(facts, axis), facts.flow)
+                yield from _beside_reduced(op, facts.memo(Amounts, axis), facts.flow)
 
 
 def _of_shares(op: Op, amounts: Amounts) -> list[Op]:
