@@ -34,11 +34,12 @@ node is met once, however deep the program, so that a walk costs what it sees.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from contextlib import suppress
+from typing import Generic, TypeVar, cast
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.interfaces import Loop, Part, given_to, leaves_as, made_inside, source_of, turn_before
+from jaxaudit.ir.interfaces import Loop, Part, leaves_as, made_inside, source_of, stands_for, turn_before
 
 Node = TypeVar("Node", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -90,8 +91,8 @@ def last(start: Node, step: Callable[[Node], Node | None]) -> Node:
 class Answers(Generic[Node, Answer]):
     """The answers to one question, where that for a node may ask for those of others.
 
-    `rule(node, ask)` answers it for one node. A chain of questions may be as long as the program: none of it is on
-    Python's stack.
+    `rule(node, ask)` answers it for one node. A chain of questions may be as long as the program: after some of them on
+    Python's stack, those that wait are given up, and asked once more when the last one is answered.
     """
 
     def __init__(self, rule: Callable[[Node, Callable[[Node], Answer]], Answer], otherwise: Answer) -> None:
@@ -104,6 +105,8 @@ class Answers(Generic[Node, Answer]):
         """How far up the answer that is being made reaches: the depth of the first open node that it rests on."""
         self._passing: dict[Node, int] = {}
         """Answers that rest on an open node, and its depth: seen from elsewhere they may be different."""
+        self._lowest = 0
+        """The depth at which the questions on Python's stack begin."""
 
     def __call__(self, node: Node) -> Answer:
         """Return the answer for a node."""
@@ -112,41 +115,51 @@ class Answers(Generic[Node, Answer]):
         self._open = {node: 0}
         self._passing.clear()
         while self._open:
-            current, depth = next(reversed(self._open.items()))
-            self._reached = depth
-            try:
-                self._known[current] = self._rule(current, self._ask)
-            except _WantedError as wanted:
-                self._open[wanted.node] = depth + 1  # type: ignore[index]
-            else:
-                del self._open[current]
-                self._settle(current, depth)
+            current, self._lowest = next(reversed(self._open.items()))
+            with suppress(_GivenUpError):
+                self._answer(current, self._lowest)
         return self._known[node]
 
-    def _settle(self, node: Node, depth: int) -> None:
-        """Keep an answer that rests on no open node; what rested on this one alone is asked for again."""
+    def _answer(self, node: Node, depth: int) -> Answer:
+        """Answer an open node, and keep an answer that rests on no other open one."""
+        self._reached = depth
+        found = self._known[node] = self._rule(node, self._ask)
+        del self._open[node]
         if self._reached < depth:
             self._passing[node] = self._reached
-            return
-        for one in [one for one, reached in self._passing.items() if reached >= depth]:
-            del self._passing[one], self._known[one]
+        elif self._passing:
+            # What rested on this node alone is asked for again.
+            for one in [one for one, reached in self._passing.items() if reached >= depth]:
+                del self._passing[one], self._known[one]
+        return found
 
     def _ask(self, node: Node) -> Answer:
-        if node in self._known:
-            self._reached = min(self._reached, self._passing.get(node, self._reached))
-            return self._known[node]
-        if node in self._open:
-            self._reached = min(self._reached, self._open[node])
+        known = self._known.get(node, _OPEN)
+        if known is not _OPEN:
+            if self._passing:
+                self._reached = min(self._reached, self._passing.get(node, self._reached))
+            return cast("Answer", known)
+        at = self._open.get(node)
+        if at is not None:
+            self._reached = min(self._reached, at)
             return self._otherwise
-        raise _WantedError(node)
+        depth, reached = len(self._open), self._reached
+        self._open[node] = depth
+        if depth - self._lowest > _DEEP:
+            raise _GivenUpError
+        found = self._answer(node, depth)
+        self._reached = min(reached, self._reached)
+        return found
 
 
-class _WantedError(Exception):
-    """Another answer is needed first."""
+_OPEN = object()
 
-    def __init__(self, node: Hashable) -> None:
-        super().__init__()
-        self.node = node
+_DEEP = 40
+"""How many questions may stand on Python's stack."""
+
+
+class _GivenUpError(Exception):
+    """Too many questions wait for an answer."""
 
 
 # Steps
@@ -155,7 +168,7 @@ class _WantedError(Exception):
 def entered(op: Op, value: Value) -> Iterator[Value]:
     """Return the parameters of an op's regions that stand for one of its operands, or for elements of it."""
     for region in op.regions:
-        yield from (param for param, given in given_to(op, region) if given is value)
+        yield from stands_for(op, region, value)
 
 
 def left(flow: Flow, value: Value) -> Iterator[Value]:
@@ -217,9 +230,12 @@ def _left(op: Op, region: Region, value: Value) -> Iterator[Value]:
     """Return what a result of a region is called outside of the op, and in its next turn."""
     loop = Loop.of(op)
     if loop is not None and not loop.is_condition(region):
-        for param, _, at in loop.carried_in(region):
-            if at < len(region.results) and region.results[at] is value:
-                yield param
+        first, _, count = loop.layout(region)
+        yield from (
+            param
+            for param, one in zip(region.params[first : first + count], region.results, strict=False)
+            if one is value
+        )
     yield from leaves_as(op, region, value)
 
 

@@ -48,19 +48,30 @@ class Loop:
 
     def carried_in(self, region: Region) -> list[Carried]:
         """Return what the loop carries, as one of its regions names it."""
-        op, params, operands = self.op, region.params, self.op.operands
-        if op.name == "associative_scan":
-            return []
+        first, start, count = self.layout(region)
+        params, starts = region.params[first : first + count], self.op.operands[start : start + count]
+        return list(map(Carried, params, starts, range(count)))
+
+    def layout(self, region: Region) -> tuple[int, int, int]:
+        """Return at which parameter of a region, and at which operand, what is carried begins, and how many it is."""
+        op, first, start = self.op, 0, 0
+        most = len(op.operands)
         if op.name == "scan":
-            count = op.carry or 0
-            params, operands = params[:count], operands[:count]
-        elif op.name == "fori":
-            # The bounds stand first, unless they are constants.
-            params = params[1:]
-            operands = operands[len(operands) - len(params) :]
+            most = op.carry or 0
+        elif op.name == "associative_scan":
+            most = 0
         elif op.name in _COUNTED:
-            params = params[1:]
-        return [Carried(param, start, i) for i, (param, start) in enumerate(zip(params, operands, strict=False))]
+            first = 1
+            if op.name == "fori":
+                # The bounds stand first, unless they are constants.
+                start = max(len(op.operands) - len(region.params) + 1, 0)
+        return first, start, max(min(most, len(region.params) - first, len(op.operands) - start), 0)
+
+    def position(self, region: Region, param: Value) -> int | None:
+        """Return the place of a parameter of a region among what is carried; None where it is not."""
+        first, _, count = self.layout(region)
+        at = region.params.index(param) - first if param in region.params else -1
+        return at if 0 <= at < count else None
 
     @property
     def carried(self) -> list[Carried]:
@@ -85,7 +96,7 @@ class Loop:
             return list(zip(self.body.params, self.op.operands * 2, strict=False))
         if self.op.name != "scan":
             return []
-        count = len(self.carried)
+        count = self.layout(self.body)[2]
         return list(zip(self.body.params[count:], self.op.operands[count:], strict=False))
 
     @property
@@ -93,7 +104,7 @@ class Loop:
         """What each turn of a scan gives, with the array of all of them outside."""
         if self.op.name != "scan" or len(self.body.results) != len(self.op.results):
             return []
-        first = len(self.carried)
+        first = self.layout(self.body)[2]
         return list(zip(self.body.results[first:], self.op.results[first:], strict=True))
 
     def is_condition(self, region: Region) -> bool:
@@ -306,11 +317,38 @@ def given_to(op: Op, region: Region) -> list[tuple[Value, Value]]:
 
 def given_as(op: Op, region: Region, param: Value) -> Iterator[Value]:
     """Return the operands that one parameter of a region stands for, or is an element of."""
-    if op.name in LOOPS or op.name == "tree.map":
+    if op.name == "tree.map":
         yield from (given for one, given in given_to(op, region) if one is param)
+    elif (loop := Loop.of(op)) is not None:
+        at = loop.position(region, param)
+        if at is not None:
+            yield op.operands[loop.layout(region)[1] + at]
+        yield from (given for one, given in loop.elements if one is param)
     else:
         at = region.params.index(param)
         yield from _operands(op)[at : at + 1]
+
+
+def stands_for(op: Op, region: Region, value: Value) -> Iterator[Value]:
+    """Return the parameters of a region that stand for an operand, or are elements of it: `given_as` the other way."""
+    if op.name == "tree.map":
+        yield from (one for one, given in given_to(op, region) if given is value)
+    elif (loop := Loop.of(op)) is not None:
+        first, start, count = loop.layout(region)
+        yield from (region.params[first + at - start] for at in _places(op.operands, value, start, start + count))
+        yield from (one for one, given in loop.elements if given is value)
+    else:
+        yield from (region.params[at] for at in _places(_operands(op), value, 0, len(region.params)))
+
+
+def _places(values: tuple[Value, ...], value: Value, start: int, end: int) -> Iterator[int]:
+    """Return where a value stands among others, between two places."""
+    try:
+        while True:
+            start = values.index(value, start, end) + 1
+            yield start - 1
+    except ValueError:
+        return
 
 
 def _operands(op: Op) -> tuple[Value, ...]:
@@ -324,10 +362,9 @@ def turn_before(op: Op, region: Region, param: Value) -> Iterator[Value]:
     loop = Loop.of(op)
     if loop is None:
         return
-    results = loop.body.results
-    for one in loop.carried_in(region):
-        if one.param is param:
-            yield from results[one.position : one.position + 1]
+    results, at = loop.body.results, loop.position(region, param)
+    if at is not None:
+        yield from results[at : at + 1]
     if op.name == "associative_scan" and results:
         # Both sides may be what other pairs were combined to.
         yield results[region.params.index(param) % len(results)]

@@ -56,10 +56,12 @@ def same_step(flow: Flow, values: Iterable[Value]) -> Iterator[Value]:
     """
 
     def step(one: Value) -> Sequence[Value]:
-        loop, made = flow.loop_of(one), flow.maker(one)
-        carried = loop is not None and any(param is one for param, _ in loop.successors)
-        shaped = made is not None and made.name in ("array.shape", "array.create")
-        return () if carried or shaped else behind(flow, one)
+        made = flow.maker(one)
+        if made is not None:
+            return () if made.name in ("array.shape", "array.create") else behind(flow, one)
+        loop = flow.loop_of(one)
+        at = None if loop is None else loop.position(loop.body, one)
+        return behind(flow, one) if loop is None or at is None or at >= len(loop.body.results) else ()
 
     return walk(values, step)
 
@@ -85,7 +87,16 @@ class _Place:
 
 def moment(flow: Flow, value: Value, context: Context | None = None) -> Moment:
     """Follow a value back to the turn that made it."""
-    place, seen = _Place(Moment(value), context or {}), set[Value]()
+    if context:
+        return _moment(flow, value, context)
+    known = flow.table(moment)
+    if value not in known:
+        known[value] = _moment(flow, value, {})
+    return known[value]
+
+
+def _moment(flow: Flow, value: Value, context: Context) -> Moment:
+    place, seen = _Place(Moment(value), context), set[Value]()
     while place.moment.value not in seen:
         seen.add(place.moment.value)
         made = flow.maker(place.moment.value)
