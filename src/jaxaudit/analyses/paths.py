@@ -122,12 +122,14 @@ class Places:
 
     def within(self, inner: Region | None, outer: Region) -> bool:
         """Whether a region is another one or stands somewhere inside it."""
-        if inner is None or inner is outer:
-            return inner is not None
-        around = self._around.get(id(inner))
+        return inner is not None and (inner is outer or id(outer) in self.around(inner))
+
+    def around(self, region: Region) -> frozenset[int]:
+        """Return the identities of a region and of those around it."""
+        around = self._around.get(id(region))
         if around is None:
-            around = self._around[id(inner)] = frozenset(id(region) for region, _ in self.up(inner))
-        return id(outer) in around
+            around = self._around[id(region)] = frozenset(id(one) for one, _ in self.up(region))
+        return around
 
     def comes_before(self, first: Op, second: Op) -> bool:
         """Whether one op stands before another where both have an ancestor in one region."""

@@ -122,11 +122,11 @@ class MemoryClearedAtOtherStep(Rule):
 
 def _never_cleared(program: Program, facts: Facts, found: Sequence[_Memory]) -> Iterator[Obligation]:
     """Find memories that are filled again from recorded steps by the same code, and cleared by no flag."""
-    flow = facts.flow
-    for op in program.named(*sorted(LOOPS)):
+    flow, cleared = facts.flow, (*found, *_after_use(facts))
+    for op in program.named(*sorted(LOOPS)) if cleared else ():
         loop = Loop(op)
         makers = {one.loop for param, _ in loop.elements if (one := moment(flow, param)).loop is not None}
-        firsts = [one for one in (*found, *_after_use(facts)) if one.loop.op in makers and one.loop.op is not op]
+        firsts = [one for one in cleared if one.loop.op in makers and one.loop.op is not op]
         for first in firsts:
             before = {made.span for made in _filled(first, flow)}
             for param, after in loop.successors:

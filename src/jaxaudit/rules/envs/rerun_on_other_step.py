@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.moments import Moment, moment
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.spans import Span
@@ -75,8 +76,11 @@ class RerunOnOtherStep(Rule):
         for op in program.named(*_CALLS):
             calls[op.name, op.qualified, op.callee, op.object_id].append(op)
         told = set[object]()
+        bodies = {id(Loop(op).body) for op in program.named(*LOOPS)}
         for group in calls.values():
-            inputs = {op: _inputs(op, flow) for op in group} if len(group) > 1 else {}
+            homes = {flow.places.region_of[op] for op in group} if len(group) > 1 else ()
+            in_turns = any(not bodies.isdisjoint(flow.places.around(home)) for home in homes)
+            inputs = {op: _inputs(op, flow) for op in group} if in_turns else {}
             for again, given in inputs.items():
                 loops = {one.loop for one in given if one is not None and one.loop is not None}
                 for loop in loops if len(loops) == 1 else ():

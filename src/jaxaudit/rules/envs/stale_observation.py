@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.endings import is_added_to, renewals
 from jaxaudit.analyses.lineage.origins import origin
@@ -147,8 +147,8 @@ def _only_leaves(value: Value, given_back: set[Value], flow: Flow) -> bool:
 def _came_in(call: Op, end: Op, facts: Facts) -> Value | None:
     """Return the state that a call is given as it came in, where the function gives a newer one back."""
     flow, params = facts.flow, facts.flow.places.function_of(end).params
-    new = [one for one in renewals(facts) if one.new in end.operands]
-    states = {made.operands[0] for one in new if (made := flow.maker(one.old)) is not None and made.operands}
+    renewed = (flow.maker(old) for new in end.operands for old in _renewed(facts).get(new, ()))
+    states = {made.operands[0] for made in renewed if made is not None and made.operands}
     came_in = [value for value in call.operands if value in params and value not in end.operands]
     # The parts of a state that was taken apart at a border are parameters by themselves.
     parts = {one: origin(flow, one, {}).value for one in came_in}
@@ -156,6 +156,15 @@ def _came_in(call: Op, end: Op, facts: Facts) -> Value | None:
     states |= {one for one in came_in if any(is_added_to(parts[one], other, sums) for other in end.operands)}
     old, others = [one for one in came_in if one in states], [one for one in call.operands if one not in came_in]
     return old[0] if old and not any(depends(flow, value, old) for value in others) else None
+
+
+@remembered
+def _renewed(facts: Facts) -> dict[Value, list[Value]]:
+    """Return the parts of states by what is made of them."""
+    found: defaultdict[Value, list[Value]] = defaultdict(list)
+    for one in renewals(facts):
+        found[one.new].append(one.old)
+    return found
 
 
 def _judged(one: _Seen, model: _Seen, *, loss: bool) -> Obligation:

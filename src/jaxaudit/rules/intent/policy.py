@@ -241,8 +241,7 @@ def based(rule: type[Rule], obligations: Iterable[Obligation], facts: Facts) -> 
     if not any(map(rests_on_shapes, rule.needs)):
         return found
     violated = [one for one in found if one.verdict is Verdict.VIOLATED]
-    lines = _lines_with_assumptions(facts)
-    assumed = [one for one in violated if _meets(one.span, lines)]
+    assumed = [one for one in violated if _meets(one.span, _lines_with_assumptions(facts))]
     if assumed:
         _mark(rule, assumed, facts, without_fields, Basis.ASSUMED)
     issues = [one for one in violated if _is_issue(one) and one.basis is not Basis.ASSUMED]

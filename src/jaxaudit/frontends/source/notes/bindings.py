@@ -387,11 +387,10 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
         return
     written = tuple(_name_of(one) for one in node.args)
     params, frame = _parameters_of(callee)[: len(written)], it.frame
-    alike, twice = (
-        sum(any(is_stem(name, param) for param in params) for name in written),
-        _given_twice(it, node, params),
-    )
-    if not twice and (len(written) != len(params) or alike < 2):
+    twice = _given_twice(it, node, params)
+    if not twice and (
+        len(written) != len(params) or sum(any(is_stem(name, one) for one in params) for name in written) < 2
+    ):
         return
     attrs = {
         "function": _callee_name(node, callee),
