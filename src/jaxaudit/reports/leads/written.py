@@ -125,7 +125,8 @@ def _is_copy(first: ast.stmt, second: ast.stmt) -> bool:
     simple = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return
     if not isinstance(first, simple) or type(first) is not type(second):
         return False
-    return len(_leaves(first)) >= _FEWEST_LEAVES and _shape(first) == _shape(second)
+    count = len(_leaves(first))
+    return count >= _FEWEST_LEAVES and count == len(_leaves(second)) and _shape(first) == _shape(second)
 
 
 def _left_behind(first: Sequence[str], second: Sequence[str], names: set[str]) -> tuple[str, str, str] | None:
