@@ -12,14 +12,12 @@ from jaxaudit.analyses.shapes.regions import scan_length
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Carried, Loop
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.ops import CALLS, KEEPING
 from jaxaudit.ir.record import record
 from jaxaudit.ir.types import Exit
 
 Number = Callable[[Argument], Dim | None]
 """Gives the integer that an argument is."""
-
-_CALLS = frozenset(("py.call", "jit", "checkpoint"))
 
 
 @record
@@ -87,7 +85,7 @@ def _before(value: Value, flow: Flow) -> Value | None:
         return next(iter(op.operands), None) if op.name in KEEPING else None
     entry = flow.entered(value)
     holder = op if entry is None else entry.op
-    sources = behind(flow, value, nothing) if holder is not None and holder.name in _CALLS else ()
+    sources = behind(flow, value, nothing) if holder is not None and holder.name in CALLS else ()
     return sources[0] if len(sources) == 1 else None
 
 

@@ -40,6 +40,7 @@ from typing import Generic, TypeVar, cast
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Loop, Part, leaves_as, made_inside, source_of, stands_for, turn_before
+from jaxaudit.ir.ops import CALLS, MAPPED
 
 Node = TypeVar("Node", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -200,6 +201,13 @@ def ahead(flow: Flow, value: Value, through: Through = anything) -> Iterator[Val
         yield from left(flow, value)
 
 
+_COVERED = MAPPED | CALLS
+"""Ops that give what their body makes of its parameters: nothing that they are given goes past the body.
+
+Who says what to pass through may mean them as a whole, such as a map over a tree that keeps its structure.
+"""
+
+
 def behind(flow: Flow, value: Value, through: Through = anything) -> Sequence[Value]:
     """Return what a value was called elsewhere, and what it was made of."""
     op = flow.maker(value)
@@ -208,7 +216,9 @@ def behind(flow: Flow, value: Value, through: Through = anything) -> Sequence[Va
     before = flow.before.get(value)
     if before is None:
         before = flow.before[value] = tuple(_before(flow, value, op))
-    return (*before, *op.operands) if op is not None and through(op) else before
+    if op is None or not through(op) or (through is anything and before and op.name in _COVERED):
+        return before
+    return (*before, *op.operands)
 
 
 def _before(flow: Flow, value: Value, op: Op | None) -> Iterator[Value]:

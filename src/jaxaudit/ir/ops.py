@@ -152,6 +152,8 @@ REPEATED = CARRYING | frozenset(("map", "associative_scan"))
 BRANCHES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "branches")
 MAPPED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "mapped")
 BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "body")
+CALLS = frozenset(("py.call", "jit", "checkpoint"))
+"""Ops that give what their body gives, as it is."""
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
 REMARKS = frozenset(

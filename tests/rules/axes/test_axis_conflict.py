@@ -4,6 +4,19 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "an object that every way of a function changes": """
+        def put(sizes, v):
+            if v > 0:
+                sizes[0] = 3
+                return 1
+            sizes[0] = 3
+            return 0
+
+        def main(v):
+            sizes = [4]
+            put(sizes, v)
+            return jnp.zeros((4,)) + jnp.zeros((sizes[0],))  #! axis-conflict
+        """,
     "what an element is annotated as says nothing of the array that is mapped": """
         from jaxtyping import PRNGKeyArray, Shaped
 

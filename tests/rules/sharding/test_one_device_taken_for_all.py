@@ -15,6 +15,24 @@ PROGRAMS = {
             found = flax.jax_utils.unreplicate(run(flax.jax_utils.replicate(w), x, y))
             print(found["mse"], found["mae"])
         """,
+    "reduced leaf by leaf, in a function of its own and in a map": """
+        @partial(jax.pmap, in_axes=(None, 0), out_axes=None, axis_name="d")
+        def grads_of(w, x):
+            loss, grads = jax.value_and_grad(lambda w: jnp.mean((x @ w["w"]) ** 2))(w)
+            grads = jax.tree.map(lambda g: lax.pmean(g, "d"), grads)
+            return lax.pmean(loss, "d"), grads
+
+        @partial(jax.pmap, in_axes=(None, 0), out_axes=None, axis_name="d")
+        def errors_of(w, x):
+            both = jax.jit(lambda x: lax.pmean(x, "d"))(jnp.mean(x @ w["w"]))
+            rows = jax.vmap(lambda x: lax.pmean(x, "d"))(x @ w["w"])
+            return lax.pmean(jnp.mean(x), "d"), both, rows.mean()
+
+        @jax.jit
+        def step(w, x):
+            loss, grads = grads_of(w, x)
+            return loss, errors_of(w, x), jax.tree.map(lambda w, g: w - 0.1 * g, w, grads)
+        """,
     "a metric alone": """
         def evaluate(w, x, y):
             return jnp.mean((x @ w - y) ** 2)  #? one-device-taken-for-all

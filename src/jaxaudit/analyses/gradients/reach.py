@@ -10,7 +10,7 @@ from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.interfaces import inside_of
-from jaxaudit.ir.ops import DERIVATIVES, MOVING
+from jaxaudit.ir.ops import CALLS, DERIVATIVES, MOVING
 from jaxaudit.ir.record import mutable, record
 from jaxaudit.ir.trees import Tree
 from jaxaudit.spans import Span
@@ -42,7 +42,7 @@ def _source(given: Argument, made_by: Mapping[Value, Op]) -> Argument:
         return None
     if op.name in MOVING:
         return next(iter(op.arguments.values()), None)
-    if op.name not in ("py.call", "jit", "checkpoint"):
+    if op.name not in CALLS:
         return None
     return next((value for _, value in inside_of(op, op.results.index(given))), None)
 

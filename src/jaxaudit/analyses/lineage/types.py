@@ -14,12 +14,11 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Symbol, Value
 from jaxaudit.ir.functions import CUMULATIVE, OVER_DEVICES, REORDERED
 from jaxaudit.ir.interfaces import Branch, Loop, given_as
+from jaxaudit.ir.ops import CALLS
 from jaxaudit.libraries.lookup import like, playing
 
 _BRANCHES = 4
 _LIKE_FIRST = ("grad.stop", "key.fold_in", "key.clone", "device.place")
-_PLAIN = frozenset(("py.call", "jit", "checkpoint"))
-"""Calls that give a function its arguments and hand out its results as they are."""
 _COPIES = (*playing("train_state.step", "train_state.replace"), ".replace", "._replace", ".apply_gradients")
 
 Way = tuple[str, ...]
@@ -57,7 +56,7 @@ def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator
         return
     if op.name == "vmap":
         yield from _mapped(flow, op, value, way, depth)
-    elif op.name in _PLAIN and op.regions:
+    elif op.name in CALLS and op.regions:
         yield from ((inside, way) for inside in _inside(flow, op, value, calls))
     elif op.name in ("py.branch", "cond"):
         yield from _chosen(flow, op, value, way, depth)
@@ -158,7 +157,7 @@ def _outside(flow: Flow, value: Value, calls: dict[int, Op]) -> Value | None:
     """Return what a parameter stands for outside of the function."""
     region = flow.places.owner.get(value)
     op = None if region is None else calls.get(id(region)) or flow.places.holder.get(id(region))
-    if region is None or op is None or (op.name != "cond" and op.name not in _PLAIN):
+    if region is None or op is None or (op.name != "cond" and op.name not in CALLS):
         return None
     return next(given_as(op, region, value), None)
 

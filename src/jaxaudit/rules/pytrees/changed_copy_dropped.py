@@ -240,7 +240,8 @@ def _stored(flow: Flow, op: Op, border: Op) -> bool | None:
     if (op.name == "py.append" and repeated) or any(values_in(op.arguments.get("index"))):
         # What a container holds is not kept apart where nobody knows its length or the place.
         return None
-    names = list(walk(values, lambda one: _outwards(flow, one, border)))
+    # What a container of open size becomes is a value of its own, and holds what was stored.
+    names = list(walk((*values, *op.results), lambda one: _outwards(flow, one, border)))
     if any(border.regions[0] in flow.leaving.get(one, ()) for one in names):
         return True
     is_read = any(one is not op and one.name not in REMARKS for name in names for one in flow.readers.get(name, ()))

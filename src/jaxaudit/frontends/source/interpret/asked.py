@@ -74,10 +74,12 @@ def truths(it: Interpreter, given: Arguments, construct: str, span: Span) -> Non
 
 def order(it: Interpreter, given: Arguments, construct: str, span: Span) -> None:
     """Note what `sorted(items, key=f)`, `max(a, b)` and their kin ask for: which of two comes first."""
-    items = given.positional if len(given.positional) > 1 else _some(it, (*given.positional, TupleValue(()))[0], span)
+    several = (*given.positional, *(() if given.star is None else _some(it, given.star, span)))
+    spread = len(given.positional) != 1 or given.star is not None
+    items = several if spread else _some(it, given.positional[0], span)
     key = given.keywords.get("key")
     ranked = items if key is None or key == Const(None) else [it.call(key, Arguments((one,)), span) for one in items]
-    if len(ranked) > 1 or known_items(it, given.positional[0]) is None:
+    if len(ranked) > 1 or given.star is not None or (not spread and known_items(it, given.positional[0]) is None):
         for item in ranked:
             if _is_open(leading := _leading(it, item)):
                 test(it, leading, construct, span)

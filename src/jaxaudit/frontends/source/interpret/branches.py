@@ -8,7 +8,7 @@ from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
 from jaxaudit.frontends.source.values.frames import Env
-from jaxaudit.frontends.source.values.heap import Box, ListBox, OpaqueBox
+from jaxaudit.frontends.source.values.heap import Box, ListBox, Moment, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.questions import asked_about, asks_kind
 from jaxaudit.frontends.source.values.sides import Sides
@@ -81,7 +81,6 @@ def run_arms(
     merger = _Merger(it, falling, span)
     env = merger.environment(before) if falling else before
     merger.heap()
-    _note_left(it, outcomes)
     for outcome in outcomes:
         results = merger.results(outcome) if outcome.exit is Exit.FALL else ()
         it.builder.close(outcome.region, results, outcome.exit)
@@ -133,20 +132,13 @@ def run_aside(it: Interpreter, run: Callable[[], Exit], span: Span, *, by_caller
     it.emit("py.branch", span, attrs={"construct": "option"}, operands=(), results=0, regions=regions)
 
 
-def _note_left(it: Interpreter, outcomes: Iterable[_Outcome]) -> None:
-    """Remember how paths that leave early changed objects: whoever gets control next sees that."""
-    for outcome in outcomes:
-        if outcome.changes and outcome.exit is Exit.RETURN:
-            it.frame.left.append(outcome.changes)
-        elif outcome.changes and outcome.exit in (Exit.BREAK, Exit.CONTINUE) and it.frame.loops:
-            it.frame.loops[-1].left.append(outcome.changes)
-
-
-def merge_left(it: Interpreter, left: Sequence[Mapping[int, Box]], span: Span, kind: str) -> None:
-    """Merge the objects of paths that left early into the state of the path that did not."""
-    for id_ in dict.fromkeys(id_ for changes in left for id_ in changes):
+def merge_left(it: Interpreter, left: Sequence[Moment], span: Span, kind: str, *, falls: bool = True) -> None:
+    """Let objects be as any of the paths has them that left early, or as they are now where one gets here."""
+    states = [it.heap.since(one) for one in left]
+    for id_ in dict.fromkeys(id_ for state in reversed(states) for id_ in state):
         ref = Ref(id_)
-        boxes = [*(changes[id_] for changes in left if id_ in changes), it.heap[ref]]
+        now = it.heap[ref]
+        boxes = list(dict.fromkeys([*(state.get(id_, now) for state in states), *([now] if falls else [])]))
         merged = merge_boxes(boxes, _joining(it, kind, span), it)
         if merged is None:
             temporary: list[Abstract] = [it.heap.new(box) for box in boxes]

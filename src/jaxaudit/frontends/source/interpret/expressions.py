@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret import attributes, operators, subscript
 from jaxaudit.frontends.source.interpret.asked import member, test
 from jaxaudit.frontends.source.interpret.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.interpret.switches import choice
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.elements import element
@@ -289,6 +290,8 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
     condition = it.evaluate(node.test)
     known = truth(it, condition)
     if known is not None:
+        if (chosen := choice(it, node.test)) is not None:
+            chosen.note(it)
         return it.evaluate(node.body if known else node.orelse)
     span = it.span(node)
     asked = test(it, condition, "conditional expression", span)

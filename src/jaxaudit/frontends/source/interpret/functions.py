@@ -29,7 +29,7 @@ from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, Sequence, sized
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Sequence, sized
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span, span_of
@@ -206,7 +206,8 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
         return it.evaluate(node.body)
     leaving = it.execute(node.body)
     if frame.left:
-        _merge_returns(it, frame, leaving, it.span(node.body[-1]))
+        # Whoever called sees objects as any of the paths left them that return.
+        merge_left(it, frame.left, it.span(node.body[-1]), "return", falls=leaving is Exit.FALL)
     if function.kind == "generator":
         return _generated(it, frame, it.span(node.body[-1]))
     returns = frame.returns
@@ -215,19 +216,6 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
     if not returns:
         return it.unknown("the function never returns", it.span(node.body[-1]))
     return join(it, returns, "return", it.span(node.body[-1]))
-
-
-def _merge_returns(it: Interpreter, frame: Frame, leaving: Exit, span: Span) -> None:
-    """Let the caller see objects as any of the paths left them that return."""
-    ids = dict.fromkeys(id_ for changes in frame.left for id_ in changes)
-    if leaving is Exit.FALL or len(frame.left) < len(frame.returns):
-        merge_left(it, frame.left, span, "return")
-        return
-    for id_ in ids:
-        # Every path returned early, so the state before the last branch is nobody's.
-        left = [changes[id_] for changes in frame.left if id_ in changes]
-        it.heap[Ref(id_)] = left.pop()
-        merge_left(it, [{id_: box} for box in left], span, "return")
 
 
 def _generated(it: Interpreter, frame: Frame, span: Span) -> Abstract:

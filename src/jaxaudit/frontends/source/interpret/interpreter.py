@@ -113,6 +113,8 @@ class Interpreter:
         """The objects whose constructors are open."""
         self.taken: set[ast.stmt] = set()
         """The first statements of the sides of conditions that were interpreted."""
+        self.decided: dict[int, Const] = {}
+        """The switches that chose something on the way to here, by their identity."""
         self.sides: Sides = {}
         """What the conditions ask whose sides are open, and the answers."""
         self.chosen: dict[Value, tuple[tuple[Sides, Abstract], ...]] = {}
@@ -230,6 +232,7 @@ class Interpreter:
         self.active = []
         self.loaded = {}
         self.compiled = []
+        self.decided = {}
         self.uncalled = None
         self.budget.begin_root(self.builder.emitted)
 

@@ -218,8 +218,7 @@ class Loop:
     def _end_turn(self, attempt: _Attempt, leaving: Exit) -> None:
         """Compare the state at the end of a turn with the one it began with."""
         it = self.it
-        if attempt.exits.left:
-            merge_left(it, attempt.exits.left, self.span, "continue")
+        merge_left(it, attempt.exits.left, self.span, "continue", falls=leaving is Exit.FALL)
         ends = [*([it.frame.env] if leaving is Exit.FALL else []), *attempt.exits.continues]
         if leaving is not Exit.CONTINUE and not ends:
             attempt.once = {"trips": 1, "left": leaving in (Exit.RETURN, Exit.BREAK)}

@@ -10,6 +10,7 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms, run_aside
 from jaxaudit.frontends.source.interpret.imports import is_there
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.interpret.switches import Choice, choice, is_given, opened
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, PartialValue, Transformed
@@ -51,9 +52,12 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
     if known is not None:
         taken, other = (node.body, node.orelse) if known else (node.orelse, node.body)
         it.taken.update(taken[:1])
-        if other and other[0] not in it.taken and is_choice(it, node.test):
+        chosen = choice(it, node.test)
+        if chosen is not None and other and other[0] not in it.taken:
             it.taken.add(other[0])
-            run_aside(it, _block(it, other), it.span(node), by_caller=_is_given(it, node.test))
+            run_aside(it, _aside(it, other, chosen), it.span(node), by_caller=is_given(it, node.test))
+        if chosen is not None and _matters(node):
+            chosen.note(it)
         return it.execute(taken)
     it.taken.update((*node.body[:1], *node.orelse[:1]))
     span = it.span(node.test)
@@ -70,37 +74,25 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
     return run_arms(it, arms, it.span(node), "if", asked, node.test)
 
 
-def is_choice(it: Interpreter, test: ast.expr) -> bool:
-    """Whether a condition is about switches and words alone, which somebody wrote down and may write otherwise."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return is_choice(it, inner)
-        case ast.BoolOp(values=parts):
-            return all(is_choice(it, part) for part in parts)
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()], comparators=[right]):
-            return _is_word(it, left) and _is_word(it, right)
-        case ast.Name() | ast.Attribute() | ast.Subscript():
-            return _is_word(it, test)
-    return False
+def _aside(it: Interpreter, body: list[ast.stmt], chosen: Choice) -> Callable[[], Exit]:
+    """Interpret a side that a switch leaves out, as it is where the switch is set otherwise from the beginning."""
+    contrary = chosen.is_made(it)
+
+    def run() -> Exit:
+        before = dict(it.decided)
+        if contrary:
+            it.frame.env.update(opened(it, it.frame.env, it.span(body[0])))
+        leaving = it.execute(body)
+        it.decided = before
+        return leaving
+
+    return run
 
 
-def _is_given(it: Interpreter, test: ast.expr) -> bool:
-    """Whether a condition asks about a parameter, so that whoever calls the function chooses."""
-    function = it.frame.function
-    given = () if function is None else [one.arg for one in ast.walk(function.node.args) if isinstance(one, ast.arg)]
-    return any(isinstance(part, ast.Name) and part.id in given for part in ast.walk(test))
-
-
-def _is_word(it: Interpreter, node: ast.expr) -> bool:
-    match node:
-        case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
-            return all(_is_word(it, item) for item in items)
-        case ast.Name(id="__name__"):
-            return False
-        case ast.Constant() | ast.Name() | ast.Attribute() | ast.Subscript():
-            value = it.evaluate(node)
-            return isinstance(value, Const) and isinstance(value.value, bool | str)
-    return False
+def _matters(node: ast.If) -> bool:
+    """Whether what comes after a condition may hang together with the side that was taken."""
+    plain = ast.Expr | ast.Pass | ast.Raise | ast.Assert | ast.Import | ast.ImportFrom
+    return not all(isinstance(one, plain) for one in (*node.body, *node.orelse))
 
 
 def _without_jit(it: Interpreter, node: ast.If) -> Callable[[], Exit]:
@@ -116,6 +108,7 @@ def return_(it: Interpreter, node: ast.Return) -> Exit:
     """Leave the function with a value."""
     value = NONE if node.value is None else it.evaluate(node.value)
     it.frame.returns.append(value)
+    it.frame.left.append(it.heap.moment())
     operands = tuple(dict.fromkeys(leaves(it, value)))
     it.emit("py.return", it.span(node), operands=operands, results=0)
     return Exit.RETURN
@@ -143,6 +136,7 @@ def break_(it: Interpreter, node: ast.Break) -> Exit:
     """Leave the loop."""
     if it.frame.loops:
         it.frame.loops[-1].breaks.append(dict(it.frame.env))
+        it.frame.loops[-1].left.append(it.heap.moment())
     return Exit.BREAK
 
 
@@ -150,6 +144,7 @@ def continue_(it: Interpreter, node: ast.Continue) -> Exit:
     """Go to the loop's next turn."""
     if it.frame.loops:
         it.frame.loops[-1].continues.append(dict(it.frame.env))
+        it.frame.loops[-1].left.append(it.heap.moment())
     return Exit.CONTINUE
 
 

@@ -8,11 +8,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.fields import role
+from jaxaudit.frontends.source.classes.registration import registration
 from jaxaudit.frontends.source.interpret import transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue, name_of
+from jaxaudit.frontends.source.values.callables import (
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    Library,
+    PartialValue,
+    Transformed,
+    name_of,
+)
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
@@ -24,6 +34,9 @@ from jaxaudit.spans import Span
 
 _DEEPEST = 4
 """How deep in containers a None is looked for."""
+
+_WHOLE = Const | FunctionValue | BoundMethod | PartialValue | Transformed | ClassValue | Library
+"""What JAX takes for a leaf, whatever it holds."""
 
 _PLAIN = frozenset(("py.item", "py.const", "py.container", "py.call", "py.call_library", "py.return", "grad.stop"))
 """Ops that calculate, beside those of arrays."""
@@ -158,10 +171,15 @@ def _calculates(op: Op) -> bool:
 
 
 def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0, *, nones: bool) -> Abstract:
-    """Return a tree in which the function has replaced each constant, and each None that `is_leaf` may make a leaf."""
+    """Return a tree in which the function has replaced all that JAX does not take apart, too.
+
+    These are constants, functions and objects of classes that are not registered, and each None that `is_leaf` may
+    make a leaf.
+    """
     if value == NONE:
         return it.unknown("what the function gives for None", span) if nones else value
-    if isinstance(value, Const):
+    box = it.heap[value] if isinstance(value, Ref) else None
+    if isinstance(value, _WHOLE) or (isinstance(box, ObjectBox) and registration(it, box.cls) != "yes"):
         return it.unknown("what the function gives for a constant", span)
 
     def inside(item: Abstract) -> Abstract:
@@ -170,7 +188,8 @@ def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0, *, non
     if isinstance(value, TupleValue | Record):
         items = tuple(map(inside, value.items))
         return value if all(map(operator.is_, items, value.items)) else replace(value, items=items)
-    box = it.heap[value] if isinstance(value, Ref) and depth < _DEEPEST else None
+    if depth >= _DEEPEST:
+        return value
     match box:
         case DictBox(entries=entries):
             filled = {key: inside(item) for key, item in entries.items()}
@@ -187,9 +206,11 @@ def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0, *, non
 def _cut(it: Interpreter, value: Abstract, asked: Abstract | None, span: Span, depth: int = 0) -> Abstract:
     """Return one leaf for each container in a tree that `is_leaf` makes one, and for those that it may make one."""
     box = it.heap[value] if isinstance(value, Ref) and depth < _DEEPEST else None
-    if not isinstance(value, TupleValue | Record) and not isinstance(box, DictBox | ListBox):
+    if not isinstance(value, TupleValue | Record) and not isinstance(box, DictBox | ListBox | ObjectBox):
         return value
     stops = truth(it, it.call(asked, Arguments((value,)), span)) if isinstance(asked, FunctionValue) else None
+    if isinstance(box, ObjectBox):
+        return it.unknown("what the function gives for an object", span) if stops else value
     if stops or (stops is None and depth and isinstance(value, TupleValue | Record)):
         first = next(iter(leaves(it, value)), None)
         return value if first is None else Leaf(first)

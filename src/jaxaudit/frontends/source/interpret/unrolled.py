@@ -101,7 +101,7 @@ def run(it: Interpreter, node: ast.For | ast.AsyncFor, turns: Sequence[Abstract]
         assign(it, node.target, item, span)
         leaving = it.execute(node.body)
         exits = it.frame.loops.pop()
-        merge_left(it, exits.left, span, "continue")
+        merge_left(it, exits.left, span, "continue", falls=leaving is Exit.FALL)
         broken += exits.breaks
         ends = [*([it.frame.env] if leaving is Exit.FALL else []), *exits.continues]
         if not ends and not broken:

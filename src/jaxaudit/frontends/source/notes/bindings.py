@@ -126,12 +126,14 @@ def _note_parts(it: Interpreter, node: ast.Assign, targets: ast.expr, before: Ma
         return
     names = [one.id if isinstance(one, ast.Name) else "" for one in targets.elts]
     given = set(names_in(node.value))
+    classes = Counter(_kind(it, before[name]) for name in given if name in before)
+    own = {name for name in given if name in before and classes[_kind(it, before[name])] == 1}
     attrs = {
         "written": tuple(names),
         "values": tuple(_leaves(it, it.frame.env[name]) if name in it.frame.env else () for name in names),
         "had": tuple(_leaves(it, before[name]) if name in given and name in before else () for name in names),
         "kinds": tuple(
-            (_kind(it, it.frame.env.get(one)), _kind(it, before.get(one)) if one in given else "") for one in names
+            (_kind(it, it.frame.env.get(one)), _kind(it, before.get(one)) if one in own else "") for one in names
         ),
         "packed": tuple(name for name in names if name in given and _is_packed(it, name, before, node)),
     }

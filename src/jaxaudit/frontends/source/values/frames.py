@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, children, names_in
 from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.frontends.source.values.callables import FunctionValue
-from jaxaudit.frontends.source.values.heap import Box
+from jaxaudit.frontends.source.values.heap import Moment
 from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.ir import Value
 
@@ -27,7 +27,7 @@ class LoopExits:
 
     breaks: list[Env] = field(default_factory=list)
     continues: list[Env] = field(default_factory=list)
-    left: list[Mapping[int, Box]] = field(default_factory=list)
+    left: list[Moment] = field(default_factory=list)
     """Objects as the paths that end a turn early left them."""
 
 
@@ -45,7 +45,7 @@ class Frame:
     returns: list[Abstract] = field(default_factory=list)
     yields: list[Abstract] = field(default_factory=list)
     loops: list[LoopExits] = field(default_factory=list)
-    left: list[Mapping[int, Box]] = field(default_factory=list)
+    left: list[Moment] = field(default_factory=list)
     """Objects as the paths that return early left them."""
     global_names: frozenset[str] = frozenset()
     nonlocal_names: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from jaxaudit.frontends.source.values.model import Ref
 from jaxaudit.ir import Value
@@ -66,6 +67,15 @@ class OpaqueBox:
 Box = ListBox | DictBox | ObjectBox | OpaqueBox
 
 
+class Moment:
+    """A state of the heap that somebody asks for later; the heap remembers it as long as it is held."""
+
+    __slots__ = ("__weakref__", "newest", "position")
+
+    def __init__(self, position: int, newest: int) -> None:
+        self.position, self.newest = position, newest
+
+
 class Heap:
     """Maps references to boxes. Boxes are immutable; a change replaces the box and is noted in every open journal."""
 
@@ -74,6 +84,9 @@ class Heap:
         self._next = 0
         self._journals: list[tuple[int, dict[int, Box]]] = []
         self._origins: dict[int, tuple[Ref, ...]] = {}
+        self._moments: WeakSet[Moment] = WeakSet()
+        self._replaced: list[tuple[int, Box]] = []
+        """What was replaced while some moment was held, in order."""
 
     def new(self, box: Box, origins: tuple[Ref, ...] = ()) -> Ref:
         """Put a box into the heap; `origins`: it is one of these, and nobody knows which."""
@@ -95,7 +108,27 @@ class Heap:
             # Objects younger than a journal cannot be seen by what it would roll back to.
             if ref.id <= oldest_unseen:
                 journal.setdefault(ref.id, self._boxes[ref.id])
-        self._boxes[ref.id] = box
+        self._replace(ref.id, box)
+
+    def _replace(self, id_: int, box: Box) -> None:
+        if self._moments:
+            self._replaced.append((id_, self._boxes[id_]))
+        elif self._replaced:
+            self._replaced.clear()
+        self._boxes[id_] = box
+
+    def moment(self) -> Moment:
+        """Remember how objects are now."""
+        found = Moment(len(self._replaced) if self._moments else 0, self._next)
+        if not self._moments:
+            self._replaced.clear()
+        self._moments.add(found)
+        return found
+
+    def since(self, moment: Moment) -> Mapping[int, Box]:
+        """Return the boxes that were replaced since a moment, as they were then."""
+        replaced = reversed(self._replaced[moment.position :])
+        return {id_: box for id_, box in replaced if id_ <= moment.newest}
 
     @property
     def newest(self) -> int:
@@ -122,7 +155,8 @@ class Heap:
     def undo(self) -> Mapping[int, Box]:
         """Take back all changes since the last `begin` and give what they were."""
         changes = self.changes()
-        self._boxes.update(self._journals.pop()[1])
+        for id_, box in self._journals.pop()[1].items():
+            self._replace(id_, box)
         return changes
 
     def keep(self) -> Mapping[int, Box]:
