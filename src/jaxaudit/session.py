@@ -47,8 +47,9 @@ from jaxaudit.reports.notes import Notes
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict, proved
 from jaxaudit.rules.contracts import unanswered
 from jaxaudit.rules.intent import judged
+from jaxaudit.rules.intent.policy import lowered
 from jaxaudit.rules.registry import all_rules
-from jaxaudit.rules.samples import beside
+from jaxaudit.rules.samples import beside, witnessed
 from jaxaudit.suppress import apply_suppressions
 
 Result = TypeVar("Result")
@@ -62,6 +63,8 @@ class Seen:
     notes: Notes
     conclude: Callable[[Sequence[str], Sources], Iterable[Obligation]] = lambda files, sources: ()
     """Gives what the run itself shows: exceptions, functions that are compiled again and again."""
+    numbers: Callable[[Facts | None], Iterable[Obligation]] = lambda facts: ()
+    """Gives what the numbers of a call show; it is told what is known of the traced program."""
 
 
 def audit_paths(paths: Sequence[str], config: Config, *, force_exclude: bool = False, sections: bool = True) -> Outcome:
@@ -133,6 +136,9 @@ def audit(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
         )
         told = list(_untold(told, obligations))
+        numbers = _guard(lambda: list(seen.numbers(solved)), [], "the numbers of the run", faults)
+        numbers = list(lowered(numbers, facts)) if facts is not None else numbers
+        obligations = list(witnessed(obligations, numbers))
         obligations = [
             *_but_once(obligations, told),
             *(replace(one, front_end="run", basis=Basis.OBSERVED) for one in told),

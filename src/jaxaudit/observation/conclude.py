@@ -17,6 +17,7 @@ from jaxaudit.frontends.jaxpr.protocol import Capture, Reply
 from jaxaudit.ir import Program
 from jaxaudit.ir.serial import decode_program
 from jaxaudit.observation.obligations import observed_obligations
+from jaxaudit.observation.replays import replay_obligations
 from jaxaudit.observation.store import keep, observed_in
 from jaxaudit.outcome import Outcome
 from jaxaudit.reports.model import SkippedFunction, Target, Traces
@@ -51,7 +52,8 @@ def seen_by(reply: Reply) -> Seen:
         ),
         reply.axes,
     )
-    return Seen(program, notes, partial(observed_obligations, reply, shown=shown_name))
+    numbers = partial(replay_obligations, reply.replayed, shown_name)
+    return Seen(program, notes, partial(observed_obligations, reply, shown=shown_name), numbers)
 
 
 def _root_note(one: Capture, causes: Mapping[tuple[str, str, int], list[str]]) -> RootNote:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from jaxaudit.ir import Program, Root
 from jaxaudit.ir.basis import Basis
-from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Severity, Step, Verdict
 from jaxaudit.rules.merge import is_worse, merge
 from jaxaudit.spans import Span
 
@@ -78,3 +78,38 @@ def _seen(one: Obligation, roots: _Lines) -> Obligation:
     given = seen.arguments if len(seen.arguments) <= _LONGEST else f"{seen.arguments[: _LONGEST - 3]}..."
     text = f"`{name}` is {seen.text}" + (f", with {given}" if given else "")
     return replace(one, steps=(Step(through[0].region.span, text), *one.steps), basis=min(one.basis, Basis.OBSERVED))
+
+
+def witnessed(obligations: Iterable[Obligation], numbers: Iterable[Obligation]) -> Iterator[Obligation]:
+    """Join what rules say of the code with what the numbers of a call showed on the same lines.
+
+    A mistake that is told already is told once, as something that was seen. That nothing went wrong is evidence beside
+    what is open, and says nothing of its own. Where keys may be shared on purpose, equal bits are a warning.
+    """
+    seen: dict[tuple[str, str, int], list[Obligation]] = defaultdict(list)
+    for one in merge(numbers):
+        seen[one.rule, one.span.path, one.span.line].append(one)
+    told: set[int] = set()
+    meant: set[int] = set()
+    for one in obligations:
+        places = [one.span, *(step.span for step in one.steps)] if one.verdict is Verdict.VIOLATED else [one.span]
+        near = [other for place in places for other in seen.get((one.rule, place.path, place.line), ())]
+        wrong = [other for other in near if other.verdict is Verdict.VIOLATED]
+        if wrong and one.verdict is Verdict.VIOLATED:
+            told.update(map(id, wrong))
+            yield _happened(one, next((other for other in wrong if other.span == one.span), wrong[0]))
+        elif near and not wrong and one.verdict is Verdict.UNKNOWN:
+            yield replace(one, reason=f"{one.reason}; {near[0].reason}")
+        else:
+            meant.update(map(id, wrong if one.verdict is Verdict.UNKNOWN and one.subject.uses else ()))
+            yield one
+    for one in (one for found in seen.values() for one in found if one.verdict is Verdict.VIOLATED):
+        if id(one) not in told:
+            yield replace(one, severity=Severity.WARNING) if id(one) in meant else one
+
+
+def _happened(one: Obligation, seen: Obligation) -> Obligation:
+    """Return a finding that was seen to come true; it is an error where the numbers make it one."""
+    if is_worse(seen, one) and not one.subject.uses and one.span[:2] == seen.span[:2]:
+        return seen
+    return replace(one, current=f"{one.current}; {seen.message}")

@@ -34,7 +34,7 @@ def tracer_options(command: Command) -> Command:
 _TRACER_OPTIONS = (
     click.option("--python", default="", metavar="PATH", help="The interpreter that has jax and your packages."),
     click.option("--devices", type=click.IntRange(1), metavar="N", help="Simulate N devices on the CPU."),
-    click.option("--no-probe", is_flag=True, help="Do not evaluate derivative rules on small random inputs."),
+    click.option("--no-probe", is_flag=True, help="Do not evaluate derivative rules and first calls again."),
     click.option("--timeout", type=click.FloatRange(0), default=0.0, metavar="S", help="Stop after S seconds."),
 )
 

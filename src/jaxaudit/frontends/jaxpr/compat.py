@@ -117,6 +117,15 @@ def function_of(jaxpr: Any) -> Function:
     return Function(name, path, number, info.arg_names, info.result_paths, getattr(info, "traced_for", "") or "")
 
 
+def bind(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """Do what an equation does with other values."""
+    found = equation.primitive.get_bind_params(equation.params)
+    functions, params = found if isinstance(found, tuple) else ((), found)
+    with equation.ctx.manager:
+        outs = equation.primitive.bind(*functions, *values, **params)
+    return outs if equation.primitive.multiple_results else [outs]
+
+
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     """Return how many operands of a scan are constants and how many are carried."""
     if "ft_in" in params:

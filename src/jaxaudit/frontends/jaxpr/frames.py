@@ -153,6 +153,11 @@ def _part_of_jax(path: str) -> str:
     return _RANDOM_FILE if path.startswith(_RANDOM) else _API_FILE if path.startswith(_API) else ""
 
 
+def is_public_part(path: str) -> bool:
+    """Whether a file of JAX holds functions that users call."""
+    return bool(_part_of_jax(path))
+
+
 def _public(code: CodeType) -> str:
     """Return the name of a library's function as its users know it; empty for what only passes on."""
     *owners, name = code.co_qualname.split(".")

@@ -22,6 +22,7 @@ from jaxaudit.frontends.jaxpr import arguments
 from jaxaudit.frontends.jaxpr.imports import the_jax
 from jaxaudit.frontends.jaxpr.places import call_at, caller, is_user_file
 from jaxaudit.frontends.jaxpr.protocol import Frame, Retrace
+from jaxaudit.frontends.jaxpr.replay.kept import Kept
 from jaxaudit.frontends.jaxpr.script import StopScript
 from jaxaudit.frontends.jaxpr.seen import Site, function_code, function_name, made_for_user
 from jaxaudit.frontends.jaxpr.watching import Watch
@@ -49,7 +50,7 @@ class _Miss(BaseException):
 class Observer:
     """Holds what was seen; `install` starts to look, `captured` ends it."""
 
-    def __init__(self, steps: int = 0, where: str = "") -> None:
+    def __init__(self, steps: int = 0, where: str = "", room: int = 0) -> None:
         self.sites: dict[object, Site] = {}
         self.retraces: list[Retrace] = []
         self._steps = steps
@@ -58,6 +59,7 @@ class Observer:
         self._replaying = False
         self._pending: list[Site] = []
         self.watch = Watch(where)
+        self._kept = Kept(room)
 
     def install(self) -> None:
         """Patch JAX; it must have been imported just now, before anything of the user's."""
@@ -167,6 +169,7 @@ class Observer:
                 self._again(site, seen, call, new=new)
             else:
                 site.names = _names_in_wrapper(fun, args)
+                site.given = self._kept.traced(args, kwargs)
                 args, kwargs = arguments.abstract((tuple(args), dict(kwargs)))
                 site.call = call or _UNKNOWN_PLACE
                 site.replay = lambda: jitted.trace(*args, **kwargs).jaxpr
@@ -282,6 +285,7 @@ class Observer:
             return
         types, rebuild = arguments.split_arrays((args, kwargs))
         site.names = _leaf_names(fun, args, kwargs)
+        site.given = self._kept.keep([leaf for leaf in leaves if arguments.is_array(leaf)])
 
         def again(*arrays: Any) -> Any:
             given, named = rebuild(arrays)

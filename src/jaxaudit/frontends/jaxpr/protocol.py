@@ -144,6 +144,27 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Replayed:
+    """What evaluating a call once more showed of one place."""
+
+    function: str
+    calls: str
+    """How much was looked at: `1 call of `step`, 12 turns`."""
+    kind: str
+    """`index`, `update`, `wrap`, `nan`, `infinity`, `key`, `turns`, `elements`; `open` where it was not evaluated."""
+    text: str = ""
+    """A clause with the numbers; empty where nothing is wrong."""
+    places: tuple[Frame, ...] = ()
+    """The user's places, innermost first."""
+    other: Frame | None = None
+    """The other place that has to do with it: the first of two draws, the operation whose NaN comes of an infinity."""
+    backward: bool = False
+    """Whether it happens in a backward pass."""
+    doubtful: bool = False
+    """Whether it may well be meant."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unsteady:
     """A function inside `jit` of which each trace gives another program."""
 
@@ -180,6 +201,7 @@ class Reply:
     """The axis names of each argument leaf, where specs or annotations named them."""
     probes: tuple[Probe, ...] = ()
     unsteady: tuple[Unsteady, ...] = ()
+    replayed: tuple[Replayed, ...] = ()
     faults: tuple[str, ...] = ()
     """Errors of ours that cost a part of what could have been seen."""
     sightings: tuple[Sighting, ...] = ()

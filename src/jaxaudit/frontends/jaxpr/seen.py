@@ -36,6 +36,8 @@ class Site:
     """Traces the function inside `jit` again, whatever JAX remembers of it."""
     seconds: float = 0.0
     """How long the first trace took."""
+    given: list[Any] | None = None
+    """The arrays of the first call, one for each variable of its jaxpr; None where they could not be kept."""
     closed: Any = None
     skipped: str = ""
 

@@ -13,7 +13,17 @@ from typing import Any
 from jaxaudit.frontends.forms import Sighting
 from jaxaudit.frontends.jaxpr.imports import has_jax, when_jax_is_imported
 from jaxaudit.frontends.jaxpr.places import user_files
-from jaxaudit.frontends.jaxpr.protocol import Capture, Probe, Reply, Request, Retrace, Unsteady, read_request, write
+from jaxaudit.frontends.jaxpr.protocol import (
+    Capture,
+    Probe,
+    Replayed,
+    Reply,
+    Request,
+    Retrace,
+    Unsteady,
+    read_request,
+    write,
+)
 from jaxaudit.frontends.jaxpr.script import Ending, StopScript, run_script
 from jaxaudit.frontends.jaxpr.seen import Site
 from jaxaudit.ir import Program
@@ -54,8 +64,9 @@ def answer(request: Request) -> Reply:
 def observe(request: Request) -> Reply:
     """Run a script and tell what was seen of it."""
     from jaxaudit.frontends.jaxpr.observe import Observer
+    from jaxaudit.frontends.jaxpr.replay.kept import ROOM
 
-    observer = Observer(request.steps, request.target)
+    observer = Observer(request.steps, request.target, ROOM if request.probe else 0)
     faults: list[str] = []
     when_jax_is_imported(lambda: _begin(observer, faults))
     _stop_after(request.timeout)
@@ -64,7 +75,9 @@ def observe(request: Request) -> Reply:
     stop_collecting()
     sites = observer.captured() if "jax" in sys.modules else []
     reply = gather(sites, ending, observer.retraces, faults, observer.watch.seen.all(), probe=request.probe)
-    return replace(reply, unsteady=traced_again(sites)) if request.probe else reply
+    if not request.probe or not sites:
+        return reply
+    return replace(reply, unsteady=traced_again(sites), replayed=replayed(sites))
 
 
 def gather(
@@ -108,12 +121,20 @@ def probes() -> tuple[Probe, ...]:
 
 def traced_again(sites: Sequence[Site]) -> tuple[Unsteady, ...]:
     """Trace functions once more and tell where that gives another program; a fault of ours costs nothing else."""
-    if not sites:
-        return ()
     try:
         from jaxaudit.frontends.jaxpr.probe.twice import trace_again
 
         return tuple(trace_again(sites))
+    except Exception:  # noqa: BLE001
+        return ()
+
+
+def replayed(sites: Sequence[Site]) -> tuple[Replayed, ...]:
+    """Evaluate first calls once more and tell what their numbers show; a fault of ours costs nothing else."""
+    try:
+        from jaxaudit.frontends.jaxpr.replay.run import replay_all
+
+        return replay_all(sites)
     except Exception:  # noqa: BLE001
         return ()
 

@@ -115,7 +115,9 @@ def _with(one: Obligation, level: Level, why: str) -> Obligation:
         return Obligation(one.span, Verdict.PROVED, why, rule=one.rule, front_end=one.front_end)
     if level is Level.UNKNOWN:
         reason = f"{one.message}, but {why}"
-        return Obligation(one.span, Verdict.UNKNOWN, reason, rule=one.rule, front_end=one.front_end)
+        return Obligation(
+            one.span, Verdict.UNKNOWN, reason, subject=one.subject, rule=one.rule, front_end=one.front_end
+        )
     fix = EXPLICIT if one.rule in _KEYS else one.suggestion
     return replace(one, severity=Severity.WARNING, current=f"{one.current}; {why}", suggestion=fix)
 

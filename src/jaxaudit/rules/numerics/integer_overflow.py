@@ -18,6 +18,7 @@ from jaxaudit.ir.functions import BITWISE, COUNTING, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
+from jaxaudit.spans import Span
 
 _ARITHMETIC = {
     "add": "sum",
@@ -175,6 +176,12 @@ def _is_written(op: Op) -> bool:
     if op.is_derived or op.library:
         return False
     return api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
+
+
+def wraps_on_purpose(span: Span, facts: Facts) -> bool:
+    """Whether something reads what is computed on a line and makes sense of wrapping around."""
+    found = (op for op in facts.program.walk() if op.span[:2] == span[:2] and op.results)
+    return any(_is_modular(op.results[0], facts.flow) for op in found)
 
 
 def _is_modular(value: Value, flow: Flow) -> bool:

@@ -56,7 +56,8 @@ def _part(returned: ast.expr, met: Met, position: int | None) -> ast.expr:
 
 
 @cache
-def _tree(path: str) -> ast.Module | None:
+def parsed(path: str) -> ast.Module | None:
+    """Return the syntax of a file; None where it cannot be read."""
     try:
         return ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -64,7 +65,7 @@ def _tree(path: str) -> ast.Module | None:
 
 
 def _definition(code: CodeType) -> _Function | None:
-    tree = _tree(code.co_filename)
+    tree = parsed(code.co_filename)
     nodes = ast.walk(tree) if tree is not None else ()
     return next((one for one in nodes if isinstance(one, _Function) and _is(one, code)), None)
 

@@ -1,0 +1,123 @@
+"""Concludes from the notes of a replay which equations did something that is hardly meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.protocol import Frame
+from jaxaudit.frontends.jaxpr.replay.interpret import KEYS
+from jaxaudit.frontends.jaxpr.replay.places import Places, Way
+from jaxaudit.frontends.jaxpr.replay.watches import limits
+
+Array = Any
+Ways = Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """One equation that is in doubt."""
+
+    at: str
+    kind: str
+    text: str
+    places: tuple[Frame, ...]
+    other: Frame | None = None
+    backward: bool = False
+    doubtful: bool = False
+
+
+def suspects(notes: Mapping[str, Array], ways: Ways, places: Places) -> Iterator[Suspect]:
+    """Return every watched place; those without a text are in order."""
+    for name, note in notes.items():
+        at, _, kind = name.partition("#")
+        way = ways[at]
+        users = places.users(way) if kind in _JUDGES else ()
+        if users and places.is_forward(way):
+            yield from _JUDGES[kind](at, note, way, users, places)
+
+
+def _index(at: str, note: Array, way: Way, users: tuple[Frame, ...], places: Places) -> Iterator[Suspect]:
+    equation = way[-1]
+    found = limits(equation)
+    if found is None or not places.indexes(way):
+        return
+    drops = equation.primitive.name.startswith("scatter")
+    kind = "update" if drops or equation.primitive.name == "dynamic_update_slice" else "index"
+    text, single = "", True
+    for axis, (last, size) in enumerate(zip(*found, strict=True)):
+        high, low, above, below = (int(one) for one in note[:, axis])
+        if high > -_NOTHING:
+            single &= high == -low
+            text = text or _beyond(high, last, size)
+        elif below > -_NOTHING:
+            single &= below == -above
+            text = text or f"an index lies {below} before the start of an axis of size {size}"
+    # One number beyond the end may stand for nothing: such updates are dropped, which is what it is for.
+    yield Suspect(at, kind, text, users, doubtful=drops and single)
+
+
+_NOTHING = 2**31 - 1
+
+
+def _beyond(index: int, last: int, size: int) -> str:
+    if last == size - 1:
+        return f"index {index} lies outside an axis of size {size}"
+    return f"a slice of {size - last} that starts at {index} ends outside an axis of size {size}"
+
+
+def _wrap(at: str, note: Array, way: Way, users: tuple[Frame, ...], places: Places) -> Iterator[Suspect]:
+    if places.is_random(way):
+        return
+    high, low = float(note[0]), -float(note[1])
+    kind = str(way[-1].outvars[0].aval.dtype)
+    text = "" if high == -compat.np.inf else f"{high if abs(high) > abs(low) else low:.6g} does not fit in `{kind}`"
+    yield Suspect(at, "wrap", text, users)
+
+
+_JUDGES = {"reach": _index, "wrap": _wrap}
+
+
+def shared_keys(notes: Mapping[str, Array], ways: Ways, places: Places) -> Iterator[Suspect]:
+    """Return the draws that were made with the bits of a key of another draw, turn or element."""
+    first: dict[bytes, tuple[str, tuple[Frame, ...]]] = {}
+    told: set[tuple[Frame, ...]] = set()
+    for name, note in notes.items():
+        at, _, kind = name.partition("#")
+        users = places.users(ways[at]) if kind == KEYS and places.is_forward(ways[at]) else ()
+        if not users:
+            continue
+        turns = [[row[:-1].tobytes() for row in turn if row[-1]] for turn in note.reshape(-1, *note.shape[-2:])]
+        text = _repeated(turns)
+        bits = {one for turn in turns for one in turn}
+        before = next((first[one] for one in bits if one in first), None)
+        if text:
+            yield Suspect(at, *text, users)
+        elif before is not None and before[1] != users and users not in told:
+            told.add(users)
+            yield Suspect(at, "key", "the same key was drawn with before", users, other=_apart(before[1], users))
+        for one in bits:
+            first.setdefault(one, (at, users))
+
+
+def _apart(one: Sequence[Frame], other: Sequence[Frame]) -> Frame:
+    """Return the innermost place of one draw that is none of another."""
+    return next((frame for frame in one if frame not in other), one[0])
+
+
+def _repeated(turns: Sequence[Sequence[bytes]]) -> tuple[str, str] | None:
+    ran = [turn for turn in turns if turn]
+    for turn in ran:
+        if len(set(turn)) < len(turn):
+            return "elements", f"{len(turn)} elements draw with {_keys(len(set(turn)))}"
+    bits = {one for turn in ran for one in turn}
+    count = sum(map(len, ran))
+    if len(ran) > 1 and len(bits) < count:
+        return "turns", f"{len(ran)} turns draw with {_keys(len(bits))}"
+    return None
+
+
+def _keys(count: int) -> str:
+    return "one key" if count == 1 else f"{count} keys"
