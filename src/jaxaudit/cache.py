@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from jaxaudit.config import Config
 from jaxaudit.discover import Loader, decode_file, find_files, loader, read_file, show_path
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.ir import Program
+from jaxaudit.ir.record import record, replace
 from jaxaudit.observation.store import NOTHING, Facts, directory, facts_of
 from jaxaudit.outcome import Outcome, sources_of
 from jaxaudit.reports.model import Report
@@ -31,7 +30,7 @@ MOST_ANSWERS = 64
 """How many answers are kept; the oldest go first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """A report, and what was read for it besides the audited files: the digest of each, empty where there is none."""
 
@@ -147,6 +146,8 @@ def _kept(place: Path, load: Loader) -> Report | None:
 
 
 def _keep(place: Path, outcome: Outcome) -> None:
+    import tempfile
+
     answer = Answer(outcome.report, {path: _digest(text) for path, text in outcome.asked.items()})
     with contextlib.suppress(OSError):
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -6,9 +6,7 @@ place.
 
 from __future__ import annotations
 
-import difflib
 import os
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -94,11 +92,15 @@ def parse_config(table: Mapping[str, object], file: Path) -> Config:
 
 def nearest(name: str, known: Collection[str]) -> str:
     """End a sentence about an unknown name: `; did you mean ...?`, or nothing when none is near."""
+    import difflib
+
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def _table(file: Path) -> Mapping[str, object] | None:
+    import tomllib
+
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:

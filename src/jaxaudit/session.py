@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +19,6 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import ordered, provide
-from jaxaudit.analyses.threads.places import with_constants
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.config import Config, UsageError, nearest
 from jaxaudit.discover import (
@@ -39,6 +37,7 @@ from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.collector import collector_paused
+from jaxaudit.ir.record import record, replace
 from jaxaudit.outcome import Outcome, sources_of
 from jaxaudit.pages import BUILTIN, OBSERVED
 from jaxaudit.reports.build import build_report
@@ -55,7 +54,7 @@ from jaxaudit.suppress import apply_suppressions
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seen:
     """What the other front end saw of the same program, when it was traced or run."""
 
@@ -195,6 +194,8 @@ def _facts(
 
 def _with_constants(traced: Program, source: Program, facts: Facts | None) -> Program:
     """Let what was traced have the names that the source gives to sizes."""
+    from jaxaudit.analyses.threads.places import with_constants
+
     shapes = facts.find(Shapes) if facts is not None else None
     return traced if shapes is None else with_constants(traced, source, shapes)
 

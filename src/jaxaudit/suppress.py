@@ -10,10 +10,10 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from jaxaudit.config import nearest
 from jaxaudit.frontends.base import SourceFile
+from jaxaudit.ir.record import record, replace
 from jaxaudit.reports.build import order
 from jaxaudit.reports.identity import Sources, with_ids
 from jaxaudit.reports.model import Finding, Report, Suggestion
@@ -21,7 +21,7 @@ from jaxaudit.reports.model import Finding, Report, Suggestion
 _COMMENT = re.compile(r"#\s*jaxaudit:\s*ignore\b\s*(\[(?P<names>[^\]]*)\])?")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Suppression:
     """One comment: the names in it, where it stands (1-based), and the lines it speaks for."""
 

@@ -8,7 +8,6 @@ mean of all data: it grows with neither. One that grows with the number of devic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import reduce
 
 from jaxaudit.analyses.axes.meetings import meetings
@@ -34,7 +33,7 @@ from jaxaudit.ir.functions import (
 )
 from jaxaudit.ir.interfaces import Loop, given_as, made_inside, source_of
 from jaxaudit.ir.ops import JOINING, MOVING
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 
 @record

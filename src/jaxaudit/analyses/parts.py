@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.ir import Program, Region
+from jaxaudit.ir.record import replace
 
 
 def roots_around(facts: Facts, regions: Iterable[Region]) -> set[Region]:

@@ -8,7 +8,6 @@ what the reduction of the whole would be; collectives put parts together and mak
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 from enum import Enum
 from functools import reduce
 from typing import NamedTuple
@@ -40,7 +39,7 @@ from jaxaudit.ir.functions import (
 )
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import MOVING
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 _Axes = frozenset[str]
 

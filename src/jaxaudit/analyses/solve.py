@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from jaxaudit.analyses.axes import Axes, axes_of
@@ -20,7 +19,7 @@ from jaxaudit.analyses.uses import Uses, UsesDomain
 from jaxaudit.analyses.versions import Versions, VersionsDomain
 from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 Fact = TypeVar("Fact")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from jaxaudit.cache import audit_texts
@@ -16,6 +15,7 @@ from jaxaudit.changes.states import Comparison, State
 from jaxaudit.config import Config
 from jaxaudit.discover import decode_file, load_file
 from jaxaudit.frontends.base import SourceFile
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.packages import JAX, package
 from jaxaudit.observation.store import NOTHING, Facts, facts_of
 from jaxaudit.outcome import Outcome

@@ -43,6 +43,14 @@ def mutable(cls: type[Made]) -> type[Made]:
     return _made(cls)
 
 
+def replace(one: Made, /, **changes: Any) -> Made:
+    """Return a copy of an object with some fields changed, of any of these kinds or of a dataclass."""
+    if msgspec is not None and isinstance(one, msgspec.Struct):
+        return msgspec.structs.replace(one, **changes)
+    made: Any = one
+    return dataclasses.replace(made, **changes)
+
+
 class _Fields:
     """The fields of a class as dataclasses tell them, made when somebody asks."""
 

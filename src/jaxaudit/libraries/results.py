@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from jaxaudit.ir.record import record
 
@@ -71,6 +72,7 @@ ITSELF = "itself"
 _CALL = re.compile(r"(\w+)\((.*)\)")
 
 
+@cache
 def parse(text: str) -> Result:
     """Return the result that a text in the notation of this module stands for."""
     text = text.strip()

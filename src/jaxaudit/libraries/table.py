@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.results import ITSELF, Made, parse
 from jaxaudit.libraries.rows import Row
 
@@ -29,13 +28,14 @@ def rows(
     lines that name none.
     """
     table: Table = {}
+    parts, options = frozenset(roles.split()), frozenset(plain.split())
     for line in spec.strip().splitlines():
         names, _, rest = line.partition(":")
         given, _, gives = rest.partition("->")
         params = [param.partition(":") for param in given.split()]
         kinds = {name.lstrip("*"): kind for name, _, kind in params if kind}
         made = parse(gives or result)
-        shared = Row(op, tuple(name for name, _, _ in params), key, attrs, made, kinds, frozenset(roles.split()), holds, frozenset(plain.split()))
+        shared = Row(op, tuple(name for name, _, _ in params), key, attrs, made, kinds, parts, holds, options)
         for name in names.split():
             qualified = f"{prefix}.{name}"
             if qualified in table:

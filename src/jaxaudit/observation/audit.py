@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -18,6 +18,7 @@ from jaxaudit.config import Config, UsageError, find_config
 from jaxaudit.discover import refuse_notebook
 from jaxaudit.frontends.jaxpr.protocol import Reply, Request
 from jaxaudit.frontends.jaxpr.worker import TracerError, ask
+from jaxaudit.ir.record import replace
 
 if TYPE_CHECKING:
     from jaxaudit.outcome import Outcome

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from jaxaudit.config import Config
 from jaxaudit.discover import exclusion, read_file, shown_name
 from jaxaudit.frontends.jaxpr.protocol import Capture, Reply
 from jaxaudit.ir import Program
+from jaxaudit.ir.record import replace
 from jaxaudit.ir.serial import decode_program
 from jaxaudit.observation.obligations import observed_obligations
 from jaxaudit.observation.replays import replay_obligations

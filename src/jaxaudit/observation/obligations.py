@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.frontends.jaxpr.exceptions.model import Facts
 from jaxaudit.frontends.jaxpr.exceptions.table import explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, Probe, Reply, Retrace, Unsteady
+from jaxaudit.ir.record import replace
 from jaxaudit.reports.identity import Sources
 from jaxaudit.rules.base import Obligation, Raises, Severity, Step, proved, unknown
 from jaxaudit.spans import Span

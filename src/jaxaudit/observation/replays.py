@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.frontends.jaxpr.protocol import Frame, Replayed
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Severity, Step, unknown
 from jaxaudit.rules.numerics.integer_overflow import wraps_on_purpose
 from jaxaudit.spans import Span

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import ast
 import os
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from jaxaudit.discover import decode_file, show_path, shown_name
 from jaxaudit.frontends.base import Observed, SourceFile
 from jaxaudit.frontends.fingerprints import Fingerprint, fingerprints
 from jaxaudit.frontends.forms import Context, Known, Sighting
+from jaxaudit.ir.record import record, replace
 
 try:
     import fcntl
@@ -35,7 +34,7 @@ _MOST_CONTEXTS = 8
 """How many contexts of one function are kept; those that were seen last stay."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stored:
     """What is known of the functions of one file."""
 
@@ -44,7 +43,7 @@ class Stored:
     functions: dict[str, Known]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """What is kept of the functions of some files, not yet read."""
 
@@ -251,6 +250,8 @@ def _alike(one: Context, other: Context) -> bool:
 
 
 def _write(path: str, stored: Stored | None) -> None:
+    import tempfile
+
     place = place_of(path)
     if place is None or stored is None:
         return

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from jaxaudit.analyses.axes import Axes
-from jaxaudit.analyses.axes.threads import Station, Thread
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.frontends.base import Problem, Reading
-from jaxaudit.ir import Op
-from jaxaudit.reports.axes import ThreadAxes, axes_section, thread_axes
-from jaxaudit.reports.boundaries import boundaries
 from jaxaudit.reports.fact_coverage import FactCoverage, fact_coverage
-from jaxaudit.reports.flow import Flow, data_flow
 from jaxaudit.reports.identity import Sources, with_ids
-from jaxaudit.reports.inside import View, source_view, traced_view
-from jaxaudit.reports.leads import leads
-from jaxaudit.reports.leads.base import Look
 from jaxaudit.reports.model import (
     SCHEMA_VERSION,
-    Axis,
-    AxisStation,
-    Boundary,
     Coverage,
     Finding,
     Report,
@@ -77,27 +63,28 @@ def build_report(
     findings += [unreadable(one, front_end) for one in problems if one.path in paths]
     findings = list(with_ids(sorted(findings, key=order), sources))
     rows = stack(reading.program, notes, paths)
-    # A run that fails early has traced nothing: then the source still shows what it shows.
-    traced = notes.program if sections and notes is not None and notes.program.roots else None
-    threads = thread_axes(traced, (reading.program, inferred.get(Shapes)) if inferred else None) if traced else None
-    view = _view(notes, threads, inferred, shown, paths)
-    flow = data_flow(view) if view else None
-    crossings = boundaries(view) if view else ()
+    data, told = None, ()
+    if sections:
+        # Whoever shows only findings need not wait for the modules that make these.
+        from jaxaudit.reports.data_sections import data_sections, leads_of
+
+        data = data_sections(reading.program, notes, inferred, shown, rows.of_op, paths)
+        told = leads_of(inferred, sources, paths, findings)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("jaxaudit", VERSION),
         targets=(*(Target(path, front_end) for path in sorted(audited)), *(notes.targets if notes else ())),
-        data_flow=flow.steps if flow else (),
+        data_flow=data.flow if data else (),
         transformation_stack=rows.rows,
-        boundaries=crossings,
-        axes=_axes(threads, inferred, flow, crossings, rows.of_op, paths) if flow else (),
+        boundaries=data.boundaries if data else (),
+        axes=data.axes if data else (),
         issues=tuple(one for one in findings if one.severity != "warning"),
         warnings=tuple(one for one in findings if one.severity == "warning"),
         verified=tuple(Verified(*_told(one, families, sources)) for one in merged if one.verdict is Verdict.PROVED),
         unknown=tuple(Unknown(*_told(one, families, sources)) for one in merged if one.verdict is Verdict.UNKNOWN),
         coverage=coverage_of(merged, reading, families, notes, fact_coverage(known, paths)),
-        not_available=() if view else NOT_AVAILABLE,
-        leads=leads(Look(inferred, sources, paths), findings) if inferred is not None else (),
+        not_available=() if data else NOT_AVAILABLE,
+        leads=told,
     )
 
 
@@ -105,35 +92,6 @@ def _told(one: Obligation, families: Mapping[str, str], sources: Sources) -> tup
     path, line, column = one.span[:3]
     shown = sources(path).code_point_column(line, column) + 1 if column else 1
     return one.rule, families[one.rule], path, line, one.reason, shown
-
-
-def _view(
-    notes: Notes | None, threads: ThreadAxes | None, inferred: Facts | None, shown: Facts | None, paths: frozenset[str]
-) -> View | None:
-    """See what was traced where something was, else what source tells."""
-    if notes is not None and threads is not None:
-        return traced_view(notes.program, threads.ids, shown)
-    return source_view(inferred, paths) if inferred is not None else None
-
-
-def _axes(
-    threads: ThreadAxes | None,
-    inferred: Facts | None,
-    flow: Flow,
-    crossings: Sequence[Boundary],
-    rows: Mapping[Op, int],
-    paths: frozenset[str],
-) -> tuple[Axis, ...]:
-    if threads is not None:
-        return axes_section(threads, _shown(flow, crossings), flow.of_op, rows)
-    return _source_axes(inferred.get(Axes), flow.of_op, rows, paths) if inferred is not None else ()
-
-
-def _shown(flow: Flow, crossings: Sequence[Boundary]) -> frozenset[str]:
-    """Return the ids of the axes that the other sections show."""
-    values = {axes for step in flow.steps for value in (*step.makes, *step.enters) for axes in value.axes}
-    passing = (one for boundary in crossings for one in (*boundary.entries, *boundary.exits))
-    return frozenset(values | {axes for one in passing for axes in (*one.outside_axes, *one.inside_axes)})
 
 
 def finding_of(one: Obligation, family: str, front_end: str, sources: Sources) -> Finding:
@@ -242,31 +200,3 @@ def _tally(obligations: Sequence[Obligation]) -> Tally:
 def _edit(edit: Edit, sources: Sources) -> TextEdit:
     line, column, end_line, end_column = place(edit.span, sources)
     return TextEdit(edit.span.path, line, column, end_line, end_column, edit.replacement)
-
-
-def _source_axes(
-    axes: Axes, steps: Mapping[Op, int], rows: Mapping[Op, int], paths: frozenset[str]
-) -> tuple[Axis, ...]:
-    """Return every named axis that passes through the audited files."""
-    found = (_axis(thread, steps, rows, paths) for thread in axes.threads)
-    return tuple(axis for axis in found if axis.stations)
-
-
-def _axis(thread: Thread, steps: Mapping[Op, int], rows: Mapping[Op, int], paths: frozenset[str]) -> Axis:
-    stations: dict[tuple[str, str, int], AxisStation] = {}
-    for one in thread.stations:
-        if one.span.path in paths:
-            made = _station(one, steps, rows)
-            known = stations.get((made.kind, made.path, made.line))
-            told = replace(known, count=known.count + 1) if known is not None else made
-            stations[made.kind, made.path, made.line] = told
-    size = int(thread.size) if thread.size.isdecimal() else 0
-    return Axis(thread.id, thread.name, size, "", thread.name, "constant", stations=tuple(stations.values()))
-
-
-def _station(station: Station, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> AxisStation:
-    op, span = station.op, station.span
-    # No argument of a function brings a named axis in: it begins where an op makes it.
-    kind = "made" if station.deed == "enters" else station.deed
-    place = (kind, span.path, span.line, f"{kind} by {station.what}", op.name)
-    return AxisStation(*place, step=steps.get(op), transformation=rows.get(op))

@@ -5,10 +5,10 @@ Field names are keys of the JSON report, under `change`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChangedFile:
     """A Python file that differs between the two states."""
 
@@ -19,7 +19,7 @@ class ChangedFile:
     """Its earlier name, where it was renamed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Broken:
     """A constraint that was proved before, and is violated or cannot be decided now."""
 
@@ -42,7 +42,7 @@ class Broken:
     """All lines of the function where the same rule cannot be decided any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fixed:
     """A finding of the earlier state that is none any more; its place is that in the earlier state."""
 
@@ -56,7 +56,7 @@ class Fixed:
     """`holds`, `cannot be decided` or `its code is gone`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundaryChange:
     """Something that other code relies on, and that is otherwise now."""
 
@@ -71,7 +71,7 @@ class BoundaryChange:
     """The whole of it in one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reason:
     """Why a change touches JAX."""
 
@@ -80,7 +80,7 @@ class Reason:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """What was compared, and what came out."""
 

@@ -10,8 +10,8 @@ import ast
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
+from jaxaudit.ir.record import replace
 from jaxaudit.reports.model import Finding
 from jaxaudit.spans import SourceText
 

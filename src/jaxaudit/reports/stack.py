@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from jaxaudit.ir import Op, Program, Region
+from jaxaudit.ir.record import replace
 from jaxaudit.reports.model import Transformation
 from jaxaudit.reports.notes import Notes
 

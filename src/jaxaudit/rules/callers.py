@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.solve import rests_on_shapes
 from jaxaudit.ir import Op
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
 from jaxaudit.spans import Span
 

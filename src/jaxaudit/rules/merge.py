@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 
 from jaxaudit.ir import Value
 from jaxaudit.ir.basis import Basis
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.spans import Span

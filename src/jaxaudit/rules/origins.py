@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
@@ -11,6 +10,7 @@ from jaxaudit.analyses.queries import behind, nothing
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import BODIES, UNFOLLOWED
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Step, named, wrapping
 from jaxaudit.rules.callers import ops_of
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from jaxaudit.ir import Op
+from jaxaudit.ir.record import replace
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Step
 from jaxaudit.rules.trees import Misfit, array_for_container, describe, difference

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import sys
+from abc import ABCMeta
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -61,4 +62,4 @@ def _rules_in(holder: object) -> list[type[Rule]]:
 
 def _is_rule(one: object) -> TypeGuard[type[Rule]]:
     # Asked of an abstract class, `issubclass` would ask each of its subclasses in turn.
-    return inspect.isclass(one) and Rule in one.__mro__ and not inspect.isabstract(one)
+    return isinstance(one, ABCMeta) and Rule in one.__mro__ and not inspect.isabstract(one)

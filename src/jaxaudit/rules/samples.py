@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.ir import Program, Root
 from jaxaudit.ir.basis import Basis
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Raises, Severity, Step, Verdict
 from jaxaudit.rules.merge import is_worse, merge
 from jaxaudit.spans import Span

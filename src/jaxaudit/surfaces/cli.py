@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +174,8 @@ def print_page(page: Page) -> None:
     if not sys.stdout.isatty():
         click.echo(text, nl=False)
         return
+    import shutil
+
     from rich.console import Console
     from rich.markdown import Markdown
 
@@ -184,6 +184,9 @@ def print_page(page: Page) -> None:
 
 def print_list(pages: Sequence[Page]) -> None:
     """Print one line for each rule, under its family."""
+    import shutil
+    import textwrap
+
     width = max(len(page.name) for page in pages) + 4
     room = max(shutil.get_terminal_size((100, 24)).columns - width, 30)
     for family in dict.fromkeys(page.family for page in pages):

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import click
 
 from jaxaudit.config import UsageError, find_config
-from jaxaudit.surfaces.events import Edit, NoEditError, edit_of
 from jaxaudit.surfaces.options import fails
 
 if TYPE_CHECKING:
     from jaxaudit.outcome import Outcome
     from jaxaudit.reports.model import Finding, Report
+    from jaxaudit.surfaces.events import Edit
 
 MOST_FINDINGS = 10
 FEEDBACK = 2
@@ -38,6 +38,8 @@ def hook(context: click.Context, /, *, deadline: float) -> None:
 
     Silent when nothing is worse than in the last commit; else exit code 2 and at most ten findings on standard error.
     """
+    from jaxaudit.surfaces.events import NoEditError, edit_of
+
     told = ""
     with _given_up_after(deadline):
         try:
@@ -76,6 +78,8 @@ def _given_up_after(seconds: float) -> Iterator[None]:
 
 def _audited(edit: Edit) -> Outcome:
     """Audit an edit, or say in a sentence why there is nothing to audit."""
+    from jaxaudit.surfaces.events import NoEditError
+
     os.chdir(edit.directory)
     name = os.path.relpath(edit.path)
     if edit.path.suffix != ".py":

@@ -7,7 +7,6 @@ it stands elsewhere in the same operand, or a `vmap` or `scan` took another axis
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
 
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, Side, meetings, taken_sides, written
@@ -24,7 +23,7 @@ from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.analyses.shapes.regions import scan_length
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.values import index_parts, is_whole
 
 _REDUCING = ("array.reduce", "array.order")

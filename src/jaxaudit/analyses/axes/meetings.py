@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 from jaxaudit.analyses.dims import ONE, Dim
@@ -12,7 +11,7 @@ from jaxaudit.analyses.shapes import Context, ShapeFact
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Shaped
 

@@ -8,7 +8,6 @@ result tell where each comes from: an axis that is broadcast or contracted with 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import ONE, Dim
 from jaxaudit.analyses.facts import Facts
@@ -24,7 +23,7 @@ from jaxaudit.ir import REST, Op, Region, Value
 from jaxaudit.ir.functions import NOT_BROADCASTING
 from jaxaudit.ir.interfaces import Loop, leaves_as
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 
 @record

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from jaxaudit.analyses.dims import ONE, Dim, constant, same
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 
 @record

@@ -6,7 +6,6 @@ Ranges bound numbers; this knows symbols too, and which bounds are met. An exten
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import inf
 
 from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant
@@ -32,6 +31,7 @@ from jaxaudit.ir.functions import (
 )
 from jaxaudit.ir.interfaces import Loop, moved
 from jaxaudit.ir.ops import SELECTED
+from jaxaudit.ir.record import replace
 from jaxaudit.ir.values import leaves_nothing_out
 
 _ORDERS = PICKED_POSITIONS | {"argsort"}

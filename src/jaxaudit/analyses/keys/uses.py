@@ -7,7 +7,7 @@ in a callee count at the call as one use of each key, because what happens among
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 
 from jaxaudit.analyses.domain import Read
@@ -19,7 +19,7 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES, BRANCHES, DEFERRED, PYTHON_LOOPS
-from jaxaudit.ir.record import entity, mutable
+from jaxaudit.ir.record import entity, mutable, replace
 
 
 class How(Enum):

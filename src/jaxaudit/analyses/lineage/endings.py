@@ -7,7 +7,6 @@ steps to come. Each such place reads the flag one way or the other, whatever it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage.index import Flow
@@ -21,7 +20,7 @@ from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DISJUNCTIONS, TRUTHS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 _READ = ("py.attr", "py.item", "py.unpack")
 

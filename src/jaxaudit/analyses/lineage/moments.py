@@ -9,7 +9,6 @@ back through all of these, a value is so many steps ahead of, or behind, the tur
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.lineage.courses import Course, course
 from jaxaudit.analyses.lineage.index import Flow
@@ -20,7 +19,7 @@ from jaxaudit.analyses.succession import own_loop
 from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.interfaces import Branch, Call, Loop, Mapped, Turn
 from jaxaudit.ir.ops import BODIES, KEEPING, LOOPS, MAPPED, MOVING
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.values import index_parts, is_whole
 
 

@@ -7,7 +7,7 @@ people write masks that way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 
 from jaxaudit.analyses.lineage.index import Flow
@@ -16,7 +16,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Call
 from jaxaudit.ir.ops import BODIES, PASSED_ON, REARRANGED
-from jaxaudit.ir.record import mutable, record
+from jaxaudit.ir.record import mutable, record, replace
 
 _CARRIED = PASSED_ON | REARRANGED - {"array.permute"}
 _MOST = 16

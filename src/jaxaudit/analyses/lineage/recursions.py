@@ -7,7 +7,6 @@ value is subtracted and its successor in time is added, scaled down, beside some
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.lineage.courses import Course, Seen, course
 from jaxaudit.analyses.lineage.index import Flow
@@ -17,7 +16,7 @@ from jaxaudit.analyses.queries import behind, depends, sources, through_ops, wal
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Branch, Loop, Recurrence, Turn, complement
 from jaxaudit.ir.ops import LOOPS, PASSED_ON
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 
 @record

@@ -7,7 +7,6 @@ share is made of and which flags stop it are told here, each with the step that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.lineage.courses import Course, course
 from jaxaudit.analyses.lineage.index import Flow
@@ -17,7 +16,7 @@ from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import complement
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 
 @record

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from jaxaudit.analyses.lineage import Flow
@@ -19,7 +18,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMAL_DRAWS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import COMPUTED, KEEPING
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.libraries.meanings import SPREADS_TAKEN
 from jaxaudit.spans import Span
 

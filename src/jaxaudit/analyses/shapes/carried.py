@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.domain import Read
@@ -12,6 +11,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.threads.relation import Link, Relation, Slot, Types
 from jaxaudit.analyses.threads.table import relation_of
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.record import replace
 
 Gained = dict[Slot, Labels]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import UNKNOWN, constant
 from jaxaudit.analyses.labels import Label, Labels
@@ -15,6 +14,7 @@ from jaxaudit.analyses.shapes.asserted import asserted_axes
 from jaxaudit.analyses.shapes.facts import Dims, ShapeFact
 from jaxaudit.ir import Declared, Program, Value
 from jaxaudit.ir.basis import Basis
+from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
 _HINT = re.compile(r"jaxaudit:\s*axes\s+(?P<name>\w+)\s*=\s*(?P<axes>[\w\s]+)")

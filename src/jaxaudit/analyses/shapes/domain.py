@@ -7,7 +7,6 @@ loops go round until nothing changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial, reduce
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, variable
@@ -25,6 +24,7 @@ from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.look import Transfer as Inner
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import ArrayType, Op, Program, Region, Value
+from jaxaudit.ir.record import replace
 
 _MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
 _METHODS = ("array.reduce", "array.order")

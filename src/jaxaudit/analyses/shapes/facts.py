@@ -7,13 +7,12 @@ so that two readings of one value agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, product, same, variable
 from jaxaudit.analyses.labels import Label
 from jaxaudit.ir import ArrayType, Value
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 Dims = tuple[Dim, ...]
 

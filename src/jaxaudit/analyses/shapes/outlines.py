@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import Atom, same
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Outline, ShapeFact, array, integer, outline_of, sequence
+from jaxaudit.ir.record import replace
 
 MANY = 6
 """How many axes more than it must have an array gets where it has many."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from jaxaudit.analyses.labels import Label, Labels, named
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Declared, Program, Value
 from jaxaudit.ir.basis import Basis
+from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
 

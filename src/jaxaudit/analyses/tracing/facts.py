@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.ops import PYTHON_LOOPS
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.spans import Span
 
 

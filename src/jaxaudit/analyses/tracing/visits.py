@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import replace
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import UNKNOWN, Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.packages import TYPE_TESTS
 from jaxaudit.spans import Span
 

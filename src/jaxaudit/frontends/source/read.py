@@ -8,7 +8,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from jaxaudit.frontends.source.names.members import members_of
 from jaxaudit.frontends.source.names.settings import settings_of
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
+from jaxaudit.ir.record import replace
 
 _DEEPEST = 12_000
 """Python frames the interpreter may use: nested expressions and followed calls both recurse."""

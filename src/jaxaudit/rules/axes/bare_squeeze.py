@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import ONE, Dim, differ, same
 from jaxaudit.analyses.facts import Facts
@@ -16,6 +15,7 @@ from jaxaudit.analyses.shapes.subscripts import shortest
 from jaxaudit.ir import Op, Program, Size, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Shaped
 from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict
 from jaxaudit.analyses.axes.conflicts import axes_taken
@@ -30,6 +29,7 @@ from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.ops import KEEPING, MOVING
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.axes._shared.written_means import judged_means, judged_units

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.moments import moment
@@ -13,7 +12,7 @@ from jaxaudit.analyses.lineage.returns import flags
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS
 from jaxaudit.ir.interfaces import Recurrence
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.facts import Facts
@@ -16,7 +15,7 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES
 from jaxaudit.ir.interfaces import complement, given_as
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 
 _CLOSE = 1e-6

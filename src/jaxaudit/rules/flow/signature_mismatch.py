@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.fits import CallFit
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Belief, Obligation, Raises, Rule, proved, unknown
 from jaxaudit.spans import Span
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -14,6 +13,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, ARRAYS_OF_ITEMS, AVERAGES
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.reads import Dead, ScopeReads
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.flow._shared.unused_results import unread_variables
 from jaxaudit.rules.intent.names import is_unwanted

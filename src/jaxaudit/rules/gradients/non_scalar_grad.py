@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
@@ -13,6 +12,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import taken_at
 

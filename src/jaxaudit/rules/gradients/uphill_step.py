@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -13,7 +12,7 @@ from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.directions import Direction, Directions
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, STATES, outside, parts

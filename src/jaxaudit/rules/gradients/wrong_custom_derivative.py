@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts
@@ -16,7 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, EXTREMES, FIXED
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import COMPUTED, PASSED_ON, UNFOLLOWED
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict, proved, unknown
 from jaxaudit.rules.gradients._shared.idle_masks import idle_masks

@@ -7,7 +7,6 @@ there decides. Nothing else lowers a verdict for what somebody may have meant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from enum import Enum
 from pathlib import PurePosixPath
 
@@ -17,7 +16,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.solve import provide, rests_on_shapes, without_fields, without_words
 from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.intent import replays, results, sharing, subjects
 from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared, says_side

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.buffers import given_twice, is_number, kept_in, readings, sources
 from jaxaudit.analyses.facts import Facts
@@ -16,6 +15,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
+from jaxaudit.ir.record import replace
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.packages import HANDING_BACK
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, named, proved, unknown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
@@ -13,7 +12,7 @@ from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import PYTHON_LOOPS
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
 from jaxaudit.spans import NOWHERE, Span
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -12,6 +11,7 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
 from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores, undisturbed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -15,6 +14,7 @@ from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
 from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.operators import SIGNS
 from jaxaudit.ir.ops import CALCULATING
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict, proved, unknown
 

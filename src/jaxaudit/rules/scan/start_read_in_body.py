@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
@@ -11,6 +10,7 @@ from jaxaudit.analyses.queries import ahead, depends, entered, last, through_ops
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop, Part, made_inside
 from jaxaudit.ir.ops import BODIES, CARRYING, MOVING
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 
 

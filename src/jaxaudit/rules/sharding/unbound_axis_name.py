@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.fates import is_init
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Region
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.values import texts_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown
 from jaxaudit.rules.vmap._shared.layers import axes_of_statistics, is_layer

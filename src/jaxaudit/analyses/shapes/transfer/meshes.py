@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim
 from jaxaudit.analyses.domain import Read
@@ -13,6 +12,7 @@ from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.functions import OVER_DEVICES
+from jaxaudit.ir.record import replace
 
 
 def _spec(look: Look) -> ShapeFact:

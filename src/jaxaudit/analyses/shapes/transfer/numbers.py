@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import Dim, differ, same
 from jaxaudit.analyses.labels import derived, offsets
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
 from jaxaudit.analyses.shapes.literals import shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.ir.record import replace
 
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "add": operator.add,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.members import (
     ancestry,
@@ -27,6 +26,7 @@ from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, named
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries import classes
 from jaxaudit.libraries.lookup import canonical, lookup
 from jaxaudit.spans import Span

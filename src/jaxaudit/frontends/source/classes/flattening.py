@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from types import MappingProxyType
 
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 Fields = Mapping[str, ast.expr]

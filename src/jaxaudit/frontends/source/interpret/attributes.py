@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, has_unknown_base, library_bases
@@ -31,6 +30,7 @@ from jaxaudit.frontends.source.values.structure import argument, leaves, materia
 from jaxaudit.frontends.source.values.type_tests import has_attribute
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import ARRAYS
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.classes import bases
 from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.methods import ATTRIBUTES

@@ -7,7 +7,6 @@ with each of the things it may be, in a branch for each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
@@ -18,6 +17,7 @@ from jaxaudit.frontends.source.values.callables import Transformed
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, TupleValue
 from jaxaudit.ir import Exit
+from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
 _RESULT = " chosen"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import reduce
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import Library, PartialValue
 from jaxaudit.frontends.source.values.model import Abstract, Const, TupleValue
+from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
 Handler = Callable[["Interpreter", Arguments, Span], Abstract | None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -16,6 +15,7 @@ from jaxaudit.frontends.source.values.callables import (
     made_static,
 )
 from jaxaudit.frontends.source.values.model import Abstract
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import canonical
 
 _KINDS = {

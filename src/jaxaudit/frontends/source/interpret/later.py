@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -20,6 +19,7 @@ from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectB
 from jaxaudit.frontends.source.values.model import Abstract, Const, Ref
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Root
+from jaxaudit.ir.record import replace
 
 _CHANGING = frozenset((ast.Subscript, ast.Call, ast.Attribute))
 _FUNCTIONS = (Transformed, PartialValue, BoundMethod, FunctionValue)

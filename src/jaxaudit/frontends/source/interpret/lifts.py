@@ -5,13 +5,12 @@ The module itself is not an argument that is scanned or mapped, what comes after
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from jaxaudit.frontends.source.interpret import control_flow, transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, Transformed
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
+from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
 LIFTS = frozenset(("flax.linen.scan", "flax.linen.vmap"))

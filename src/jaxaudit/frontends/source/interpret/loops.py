@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from jaxaudit.frontends.source.interpret import unrolled
@@ -24,7 +24,7 @@ from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectB
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import kind_of, leaves, materialise, rebuild, same
 from jaxaudit.ir import Exit, Region, Value
-from jaxaudit.ir.record import mutable
+from jaxaudit.ir.record import mutable, replace
 from jaxaudit.spans import Span
 
 _ATTEMPTS = 6

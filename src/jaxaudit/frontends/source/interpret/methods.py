@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import library_bases
@@ -26,6 +25,7 @@ from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, Fu
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, options
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span

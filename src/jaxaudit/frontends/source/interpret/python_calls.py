@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from dataclasses import replace
 from functools import reduce
 
 from jaxaudit.frontends.source.classes import definitions as classes
@@ -50,6 +49,7 @@ from jaxaudit.frontends.source.values.type_tests import (
     type_of,
 )
 from jaxaudit.ir import Value
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.classes import FIELD_MAKERS
 from jaxaudit.spans import Span
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
-from dataclasses import replace
 from typing import Any
 
 from jaxaudit.frontends.source.classes.fields import role
@@ -15,7 +14,7 @@ from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, O
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild, same
 from jaxaudit.ir import Value
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.spans import NOWHERE, Span
 
 LeafMap = Callable[[Leaf], Leaf]

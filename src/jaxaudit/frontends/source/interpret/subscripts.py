@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.asked import hashed
 from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
@@ -34,6 +32,7 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import argument, common_class, kind_of, materialise, options, rebuild
 from jaxaudit.ir import Argument
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.jax import REFERENCE
 from jaxaudit.spans import Span
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from jaxaudit.frontends.source.interpret import derivatives, functions, lifts, prefixes, references
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -35,6 +34,7 @@ from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, tree_of, trees_of
 from jaxaudit.ir import Argument
 from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES
+from jaxaudit.ir.record import replace
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.transformations import FUNCTION_PARAMETERS, WRAPPERS
 from jaxaudit.spans import Span

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Sequence
-from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.registration import registration
@@ -29,6 +28,7 @@ from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, 
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.record import replace
 from jaxaudit.ir.trees import CONTAINERS, Border, Tree
 from jaxaudit.spans import Span
 

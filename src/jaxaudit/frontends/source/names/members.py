@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
@@ -14,6 +13,7 @@ from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, children, land
 from jaxaudit.frontends.source.names.bound import parameters
 from jaxaudit.frontends.source.values.callables import ClassValue
 from jaxaudit.ir.members import ClassMembers, Place, Rebuilt
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.classes import bases
 from jaxaudit.spans import span_of
 

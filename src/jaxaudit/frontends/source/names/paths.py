@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import names_in, walk
 from jaxaudit.ir.reads import Sure
-from jaxaudit.ir.record import entity, mutable, record
+from jaxaudit.ir.record import entity, mutable, record, replace
 
 
 @entity

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, ClassValue, FunctionValue, PartialValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, placed
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 
 @record

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
-from jaxaudit.ir.record import entity, record
+from jaxaudit.ir.record import entity, record, replace
 from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:

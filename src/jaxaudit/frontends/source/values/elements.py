@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
@@ -12,6 +10,7 @@ from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, common_class, materialise, options, rebuild
 from jaxaudit.ir import Argument
+from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Seq
-from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -30,6 +29,7 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
 )
 from jaxaudit.ir import Argument, Size, Symbol, Value
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import NOWHERE, Span
 

@@ -7,7 +7,6 @@ import builtins
 import collections.abc
 import numbers
 import typing
-from dataclasses import replace
 from functools import lru_cache
 
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, has_unknown_base, library_bases
@@ -24,6 +23,7 @@ from jaxaudit.frontends.source.values.callables import (
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.classes import bases
 from jaxaudit.spans import Span
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.dims import ONE, ZERO, Dim, constant, same
 from jaxaudit.analyses.extents import Extent, clipped, extents, met, size_of
@@ -19,7 +18,7 @@ from jaxaudit.analyses.shapes.literals import shape_of as as_shape
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LOOKUPS
 from jaxaudit.ir.ops import BRANCHES, KEEPING
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.types import Exit
 from jaxaudit.rules.axes._shared.phrases import axis_of
 from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown

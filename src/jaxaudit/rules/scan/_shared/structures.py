@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -19,7 +18,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Obligation, Step, named
 from jaxaudit.rules.trees import Misfit, array_for_container, describe, difference

@@ -7,7 +7,6 @@ or from a value that the function captures. One walk follows the axis from where
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.axes.meetings import Meeting, Side, meetings, taken_sides
 from jaxaudit.analyses.axes.slots import Slot, onward
@@ -22,7 +21,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LINEAR, NORMS, SCALINGS
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import MAPPED, REDUCING
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 
 _MEETING = frozenset(("array.map", "array.select", "array.dot", "array.gather", "py.item", "py.call_library"))
 """Ops in which rows meet one element; of an index, rows of places meet what they are taken from."""
