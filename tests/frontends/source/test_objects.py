@@ -257,3 +257,20 @@ def step(done, other):
 """
     assert shapes(_START + code) == ["4"]
     assert [op.attrs["function"] for op in ops(_START + code, "array.map")] == ["add"]
+
+
+@pytest.mark.parametrize(("maker", "expected"), [("", ["?"]), ("Net(4)(jnp.ones((2, 3)))", ["2"])])
+def test_the_default_of_a_field_is_that_of_objects_made_here(maker: str, expected: list[str]) -> None:
+    code = f"""
+from typing import Callable
+def total(x):
+    return x.sum(-1)
+class Net(nn.Module):
+    n: int
+    output: Callable = total
+    def __call__(self, x):
+        result = self.output(x)
+        return result
+{maker}
+"""
+    assert shapes(_START + code) == expected

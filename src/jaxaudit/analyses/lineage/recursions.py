@@ -166,7 +166,8 @@ def _from_the_end(loop: Course, sums: Sums) -> Iterator[Bootstrapped]:
         ends = {value: scan for scan in scans for value in scan.results[: scan.carry or 0]}
         made_of = sources(sums.flow, (one.start,), _hands_numbers_on) if ends else ()
         scan = next((ends[value] for value in made_of if value in ends), None)
-        if scan is not None:
+        # What is made of the steps themselves, such as their first element, is not what comes after the last of them.
+        if scan is not None and {*made_of}.isdisjoint(scan.results[scan.carry or 0 :]):
             yield Bootstrapped(loop.op, update, one.start, scan, loop.backwards)
 
 

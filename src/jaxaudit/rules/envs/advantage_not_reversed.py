@@ -179,6 +179,21 @@ def total(rewards, values):
 """,
             "a total is the same in any order",
         ),
+        Example(
+            """
+def falling(xs, start):
+    def both(carry, x):
+        carry = carry & x
+        return carry, carry
+    last, mask = jax.lax.scan(both, start, xs > 0)
+    kept = jnp.where(mask, xs, 0.0) + jnp.where(mask.at[last.sum()].set(True), xs, 0.0)
+    def lower(before, now):
+        now = jnp.where(now > before, before, now)
+        return now, now
+    return jax.lax.scan(lower, kept[0], kept)[1]
+""",
+            "from the first of the steps",
+        ),
     )
     invalid = (
         Example(_SHIFTED.format(call="_, out = jax.lax.scan(step, last_value, (deltas, dones))  #!"), "shifted values"),

@@ -103,6 +103,18 @@ class CombinedWithItself(Rule):
 
     def step(done, state, start):
         return choose(done, start, state)
+
+    ## one function for all parts of a state, of which one stays
+    def update(size, centre, rate):
+        return size * rate, centre
+
+    def masked(size, centre, mask, rate):
+        blend = lambda x, y: mask * x + (1 - mask) * y
+        new_size, new_centre = update(size, centre, rate)
+        return (
+            blend(new_size, size),
+            blend(new_centre, centre),
+        )
     """
     invalid = """
     ## the target is left out
@@ -238,11 +250,14 @@ def _same(flow: Flow, value: Value, reads: list[Op], ends: list[Value]) -> Same:
 def _company(op: Op, flow: Flow) -> Iterator[object]:
     """Return what an op shares with those that do the same for other parts of one thing.
 
-    They stand in one line, reached by the same lines, as leaf by leaf; choices between records stand side by side.
+    They stand in one line, reached by the same lines, as leaf by leaf, or by calls side by side; so do choices between
+    records.
     """
     home = flow.places.region_of[op]
-    around = (holder.span for _, holder in flow.places.up(home) if holder is not None)
-    yield (op.span, *around)
+    around = [holder for _, holder in flow.places.up(home) if holder is not None]
+    yield (op.span, *(holder.span for holder in around))
+    # One function for all parts of a state is called once for each, side by side.
+    yield from ((op.span, flow.places.region_of[holder]) for holder in around[:1])
     if op.name == "array.select":
         yield id(home)
 

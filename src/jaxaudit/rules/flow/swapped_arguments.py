@@ -95,6 +95,12 @@ class SwappedArguments(Rule):
             "one field takes what another has",
         ),
         Example(
+            "from typing import NamedTuple\n\nclass Band(NamedTuple):\n    diagonal: jax.Array\n"
+            "    below: jax.Array\n    above: jax.Array\n\ndef transposed(band: Band):\n"
+            "    return Band(band.diagonal, band.above, band.below)  #?\n",
+            "parts of one object, exchanged in another",
+        ),
+        Example(
             "def error(values, rewards):\n    return values - rewards\n\ndef loss(net, x, rewards):\n"
             "    values = net(x)\n    return jnp.mean(error(values, values) ** 2) + jnp.mean(rewards)  #?\n",
             "one variable for both parameters",

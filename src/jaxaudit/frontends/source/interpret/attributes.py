@@ -117,9 +117,12 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     hides = box.value is not None and (_is_hidden(box.cls, name) or (box.derived and _is_overridden(it, box.cls, name)))
     if isinstance(member, FunctionValue | Transformed) and hides:
         return _read_through(it, base, box, name, span)
+    # The default of a field is set on the instance, where Python binds nothing; a property is none.
+    default = name in box.cls.fields and box.cls.kind != "plain" and "property" not in getattr(member, "kind", "")
+    if default and box.value is not None and isinstance(member, FunctionValue | Library | ClassValue):
+        # Whoever made it may have given it another function.
+        return _read_through(it, base, box, name, span)
     if isinstance(member, FunctionValue):
-        # The default of a field is set on the instance, where Python binds nothing; a property is none.
-        default = name in box.cls.fields and box.cls.kind != "plain" and "property" not in member.kind
         return member if default else _method(it, member, base, span)
     if isinstance(member, Transformed):
         return member if member.static else PartialValue(member, (base,), {})

@@ -400,10 +400,19 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
         "params": params,
         "values": tuple(_leaves(it, value) for value in given.positional),
         "caller": "" if frame.function is None else frame.function.name,
-        "own": () if frame.function is None else tuple(one.arg for one in frame.function.node.args.args),
+        "own": _own(it, node, callee),
         "twice": twice,
     }
     it.emit("py.passed", it.span(node), attrs=attrs, results=0)
+
+
+def _own(it: Interpreter, node: ast.Call, callee: Abstract) -> tuple[str, ...]:
+    """Return the names that the caller itself has: its parameters, and the parts of an object that it makes again."""
+    function = it.frame.function
+    params = () if function is None else tuple(one.arg for one in function.node.args.args)
+    whole = [one.value for one in node.args if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
+    again = isinstance(callee, ClassValue) and any(_class_of(it, it.evaluate(one)) is callee for one in whole)
+    return (*params, *_parameters_of(callee)) if again else params
 
 
 def _parameters_of(callee: Abstract) -> tuple[str, ...]:
