@@ -7,10 +7,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from jaxaudit.changes.states import Comparison
+from jaxaudit.changes.verdict import audit_change
+from jaxaudit.outcome import Outcome
 from jaxaudit.surfaces.cli import cli
 
 NOISE = """
@@ -99,6 +103,29 @@ def test_callers_in_other_files_are_audited_where_a_boundary_changed(project):
     done = edited("sample.py")
     assert done.exit_code == 2
     assert "use.py:6:12 error[signature-mismatch]" in done.stderr
+
+
+def test_of_the_users_of_plain_code_those_are_audited_that_may_lead_to_jax(project, monkeypatch):
+    audited: list[set[str]] = []
+
+    def noted(comparison: Comparison, *given: Any, **how: Any) -> Outcome:
+        audited.append({*comparison.after.files})
+        return audit_change(comparison, *given, **how)
+
+    monkeypatch.setattr("jaxaudit.changes.edit.audit_change", noted)
+    sizes = "def size(count):\n    return 2 * count\n"
+    plain = "from sizes import size\n\ndef width(count):\n    return size(count) + 1\n"
+    jax = "import jax.numpy as jnp\n"
+    project.commit(
+        sizes=sizes,
+        between=plain,
+        report=plain,
+        train=f"{jax}from between import width\n\ndef start(count):\n    return jnp.zeros(width(count))\n",
+        use=f"{jax}from sizes import size\n\ndef start(count):\n    return jnp.zeros(size(count))\n",
+    )
+    project.write(sizes=sizes.replace("2", "3"))
+    edited("sizes.py")
+    assert audited == [{"sizes.py"}, {"sizes.py", "between.py", "use.py"}]
 
 
 def test_a_file_that_git_does_not_know_is_compared_with_what_it_was(project):

@@ -8,6 +8,8 @@ too that name its module and something that differs in it. Answers are kept, so 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from jaxaudit.changes.alignment import align
@@ -17,6 +19,7 @@ from jaxaudit.changes.states import Comparison, State, working_tree
 from jaxaudit.changes.verdict import audit_change
 from jaxaudit.config import Config
 from jaxaudit.discover import show_path
+from jaxaudit.libraries.packages import JAX
 from jaxaudit.outcome import Outcome
 
 MOST_USERS = 12
@@ -48,15 +51,26 @@ def _alone(path: Path, before: bytes | None, repository: Repository | None) -> C
 
 
 def _with_users(comparison: Comparison, tree: State) -> Comparison:
-    """Add the files that may rely on what differs: their text has the name of the file and that of a definition."""
-    ((shown, _),) = comparison.after.files.items()
+    """Add the files that may rely on what differs: their text has the name of the file and that of a definition.
+
+    Where nothing in the edited file is JAX, a user has JAX in it, or may have users that do.
+    """
+    ((shown, text),) = comparison.after.files.items()
     names = {name.encode() for _, name in scope_of(comparison, align(comparison)).changed}
-    path = Path(shown)
-    module = (path.parent.name if path.name == "__init__.py" else path.stem).encode()
-    users = [
-        other
-        for other, text in tree.files.items()
-        if other != shown and module in text and any(name in text for name in names)
-    ]
-    same = {other: tree.files[other] for other in users[:MOST_USERS]}
+    users = (other for other in _users(shown, tree) if any(name in tree.files[other] for name in names))
+    if not _has_jax(text):
+        users = (other for other in users if _has_jax(tree.files[other]) or any(_users(other, tree)))
+    same = {other: tree.files[other] for other in islice(users, MOST_USERS)}
     return Comparison(comparison.before.with_files(same), comparison.after.with_files(same))
+
+
+def _users(path: str, tree: State) -> Iterator[str]:
+    """Return the files whose text has the name of a module."""
+    file = Path(path)
+    module = (file.parent.name if file.name == "__init__.py" else file.stem).encode()
+    return (other for other, text in tree.files.items() if other != path and module in text)
+
+
+def _has_jax(text: bytes) -> bool:
+    """Whether a text has the name of a library that computes with JAX."""
+    return any(name.encode() in text for name in JAX)
