@@ -26,6 +26,14 @@ def scanned(x, last):
     return jax.lax.scan(lambda total, i: (total + x[i + 1], None), 0.0, jnp.arange(last))[0]
 
 
+def picked(x, place):
+    return x[place]
+
+
+def differentiated(x, place):
+    return jax.grad(lambda one: picked(one, place))(x)
+
+
 BEYOND = {
     "constants taken": lambda x: jnp.take(x, jnp.array([0, 3, 8]), axis=0),
     "constants read": lambda x: x[jnp.array([1, 9])],
@@ -46,6 +54,7 @@ WITHIN = {
     "draws": lambda x: x[jax.random.randint(KEY, (4,), 0, 8)],
     "constants": lambda x: jnp.take(x, jnp.array([0, 3, 7]), axis=0),
     "counted by a scan": lambda x: scanned(x, 7),
+    "backwards": lambda x: differentiated(x, jnp.argmax(x)),
 }
 
 

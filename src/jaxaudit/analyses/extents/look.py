@@ -50,6 +50,13 @@ def look_at(facts: Facts) -> Look:
     return Look(facts.get(Shapes), facts.get(Ranges), facts.flow)
 
 
+def counts_from_end(select: Op, flow: Flow) -> bool:
+    """Whether a choice is `where(i < 0, i + size, i)`, which JAX does to every index."""
+    condition, kept = select.value("condition"), select.arguments.get("y")
+    test = flow.maker(condition) if condition is not None else None
+    return test is not None and test.function == "less" and kept in test.operands and test.arguments.get("y") == 0
+
+
 def met(shapes: Shapes, op: Op, argument: Argument) -> ShapeFact:
     """Return what an op knows of one of its arguments, wherever it is met."""
     known = {context.of(argument) for context in shapes.contexts(op)} - {NOTHING}
@@ -297,6 +304,8 @@ class Look:
             found = found if most is None else self._up_to(index, most, found, op)
             return found if least is None or found is None else self._from(least, found)
         sides = [op.argument(*names) for names in (("x", "on_true"), ("y", "on_false"))]
+        if counts_from_end(op, self._flow) and isinstance(sides[1], Value):
+            return ask(sides[1])
         first, second = (ask(one) if isinstance(one, Value) else None for one in sides)
         if first is not None and second is not None:
             return first.joined(second)

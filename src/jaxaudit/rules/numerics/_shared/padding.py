@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from math import prod
 
+from jaxaudit.analyses.extents import counts_from_end
 from jaxaudit.analyses.lineage.elements import whole_of
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import depends, last, walk
@@ -29,16 +30,9 @@ def _before(maker: Op | None, flow: Flow) -> Value | None:
         inner = next(iter(maker.operands), None)
     elif maker.name == "py.item" and leaves_nothing_out(maker.arguments.get("index", 0)):
         inner = maker.arguments.get("base")
-    elif maker.name == "array.select" and (maker.api or _counts_from_end(maker, flow)):
+    elif maker.name == "array.select" and (maker.api or counts_from_end(maker, flow)):
         inner = maker.arguments.get("y")
     return inner if isinstance(inner, Value) else None
-
-
-def _counts_from_end(select: Op, flow: Flow) -> bool:
-    """Whether a choice is `where(i < 0, i + size, i)`."""
-    condition, kept = select.arguments.get("condition"), select.arguments.get("y")
-    test = flow.maker(condition) if isinstance(condition, Value) else None
-    return test is not None and test.function == "less" and kept in test.operands and test.arguments.get("y") == 0
 
 
 _TESTS = {("greater_equal", 0), ("less", 0), ("greater", -1), ("less_equal", -1), ("equal", -1), ("not_equal", -1)}
