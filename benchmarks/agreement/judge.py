@@ -31,6 +31,7 @@ KINDS = ("structure", "function", "shape", "dtype", "traced", "value", "range", 
 """What is compared, the gravest first: where one differs, those after it are not looked at."""
 
 Answer = Sequence[Any]
+Chain = Sequence[tuple[str, int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Judge:
         """Compare all that was seen of one run, in the files whose names are known."""
         found, self.shown = Verdict(1), shown
         for what in seen:
-            chains = [self.calls.unfollowed(chain, shown) for chain in seen[what]["chains"]]
+            chains = seen[what]["chains"]
             for path, name in shown.items():
                 places = seen[what]["seen"].get(path, ())
                 for *place, _, answers in places:
@@ -106,13 +107,13 @@ class Judge:
                 self._same_keys(name, places, found)
         return found
 
-    def _answer(self, span: Span, answer: Answer, unfollowed: str, found: Verdict) -> None:
+    def _answer(self, span: Span, answer: Answer, chain: Chain, found: Verdict) -> None:
         before = len(found.contradictions)
         if answer[0] == "range":
             self._within(span, answer, found)
         elif answer[0] != "key":
             self._compare(span, answer, self.reader.places.get(span, ()), found)
-        if unfollowed and len(found.contradictions) > before:
+        if len(found.contradictions) > before and (unfollowed := self.calls.unfollowed(chain, self.shown, span)):
             del found.contradictions[before:]
             found.unfollowed[unfollowed] += 1
 

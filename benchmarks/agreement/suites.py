@@ -50,12 +50,13 @@ def compared(package: Path, seen: Mapping[str, Any]) -> tuple[Verdict, list[base
     names = {str(path): name for path, name in shown.items()}
     judge = Judge(replace(reader, reading=replace(reader.reading, program=_firm(reader.program))))
     found = judge.program(seen, names)
-    followed = {n for n, chain in enumerate(seen["types"]["chains"]) if not judge.calls.unfollowed(chain, names)}
     ran: dict[str, set[Span]] = defaultdict(set)
     for path, name in names.items():
         for *place, _, answers in seen["types"]["seen"].get(path, ()):
-            if not followed.isdisjoint(chain for _, chain in answers):
-                ran[name].add(Span(name, *place))
+            chains = (seen["types"]["chains"][chain] for _, chain in answers)
+            span = Span(name, *place)
+            if not all(judge.calls.unfollowed(chain, names, span) for chain in chains):
+                ran[name].add(span)
     trees = {file.path: ast.parse(file.text) for file in files}
     scripts = {(path, node.lineno) for path, tree in trees.items() for node in tree.body if _is_script(node)}
     found.contradictions = [one for one in found.contradictions if one.span[:2] not in scripts]

@@ -274,3 +274,35 @@ class Net(nn.Module):
 {maker}
 """
     assert shapes(_START + code) == expected
+
+
+def test_a_record_by_annotation_may_be_of_a_derived_class_or_none() -> None:
+    code = """
+from typing import NamedTuple
+class Transform(NamedTuple):
+    init: object
+    update: object
+class Extended(Transform):
+    pass
+def extended(tx: Transform):
+    if tx is None:
+        return jnp.ones(2)
+    if isinstance(tx, Extended):
+        return jnp.ones(3)
+    return jnp.ones(4)
+"""
+    assert len(ops(_START + code, "array.create")) == 3
+
+
+def test_a_rule_by_decorator_is_still_the_function() -> None:
+    code = """
+@jax.custom_jvp
+def double(x):
+    return 2 * x
+@double.defjvp
+def rule(primals, tangents):
+    return double(*primals), jnp.ones((3, 4))
+_, result = rule((1.0,), (1.0,))
+again = result
+"""
+    assert [op.attrs["function"] for op in ops(_START + code, "py.call")][:1] == ["rule"]

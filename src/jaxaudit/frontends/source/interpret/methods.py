@@ -68,7 +68,7 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
         case FunctionValue() | Transformed() if name in _DERIVATIVE_RULES:
             if name in ("defvjp", "defjvp"):
                 derivatives.define(it, receiver, given, pushes=name == "defjvp")
-            return NONE if name != "def_vmap" else given.positional[0] if given.positional else NONE
+            return given.positional[0] if name in ("defjvp", "def_vmap") and given.positional else NONE
         case Attribute() if name in _COPIES and given.keywords and not given.positional:
             return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
         case Super():

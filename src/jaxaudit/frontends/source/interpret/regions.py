@@ -156,8 +156,8 @@ def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: boo
     match value:
         case TupleValue(items=items):
             return TupleValue(tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]), value.made)
-        case Record(cls=cls, items=items):
-            return Record(cls, tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]), value.made)
+        case Record(items=items):
+            return replace(value, items=tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]))
         case Attribute(receiver=Leaf() as receiver, name=name):
             return Attribute(leaf(receiver), name)
         case Ref():
@@ -213,8 +213,8 @@ def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
             return Leaf(materialise(it, value, span), array=True)
         case TupleValue(items=items):
             return TupleValue(tuple([lifted(it, item, span) for item in items]), value.made)
-        case Record(cls=cls, items=items):
-            return Record(cls, tuple([lifted(it, item, span) for item in items]), value.made)
+        case Record(items=items):
+            return replace(value, items=tuple([lifted(it, item, span) for item in items]))
         case Attribute():
             return Leaf(materialise(it, value, span))
         case Ref():

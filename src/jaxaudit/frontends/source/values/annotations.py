@@ -49,7 +49,7 @@ def instance(it: Interpreter, cls: ClassValue, value: Value, *, derived: bool = 
             item.name = name
             if value in it.outside:
                 it.stores.reads(cls, name, item, it.builder.root)
-        return Record(cls, tuple(Leaf(item) for item in items))
+        return Record(cls, tuple(Leaf(item) for item in items), derived=derived)
     if cls.kind == "enum":
         return Leaf(value)
     return it.heap.new(ObjectBox(cls, {}, value, derived=derived))

@@ -184,7 +184,8 @@ def _is_same(left: Abstract, right: Abstract) -> bool | None:
 
 
 def _is_never_none(it: Interpreter, value: Abstract) -> bool:
-    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.derived:
+    box = it.heap[value] if isinstance(value, Ref) else value
+    if isinstance(box, ObjectBox | Record) and box.derived:
         # Who asks for None does not believe the annotation.
         return False
     if isinstance(value, Leaf):

@@ -62,6 +62,8 @@ class Record:
     items: tuple[Abstract, ...]
     made: Span = NOWHERE
     """Where it is written."""
+    derived: bool = False
+    """True where an annotation alone tells its class: it may be of one that is derived from it, or None."""
 
     def field(self, name: str) -> Abstract | None:
         """Return the item of that name."""

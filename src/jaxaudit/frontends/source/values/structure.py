@@ -107,7 +107,7 @@ def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = 
             return TupleValue(parts, value.made, value.keys)
         case Record():
             parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
-            return Record(value.cls, parts, value.made)
+            return replace(value, items=parts)
         case Sequence():
             return replace(value, item=rebuild(value.item, leaf, it, numbers=numbers, data=data))
         case Ref():

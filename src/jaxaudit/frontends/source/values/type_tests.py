@@ -98,7 +98,7 @@ def _standard(name: str) -> type | None:
 def _is_object(it: Interpreter, value: Abstract, cls: ClassValue) -> bool | None:
     """Compare an instance of the audited code with a class of it."""
     if isinstance(value, Record):
-        return cls in ancestry(value.cls)
+        return True if cls in ancestry(value.cls) else None if value.derived else False
     if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox):
         if any(one is cls for one in ancestry(box.cls)):
             return True
