@@ -32,7 +32,7 @@ from jaxaudit.ir.functions import (
     SUMS_OVER_DEVICES,
 )
 from jaxaudit.ir.interfaces import Loop, given_as, made_inside, source_of
-from jaxaudit.ir.ops import JOINING, MOVING
+from jaxaudit.ir.ops import HOLDING, JOINING
 from jaxaudit.ir.record import record, replace
 
 
@@ -70,8 +70,6 @@ _ANY_NUMBER = Amount(devices=None)
 """A number of the program's own, which may well be the number of devices."""
 _SAMPLE = Amount(rows=True, data=True, local=True)
 
-_HOLDING = MOVING | {"array.convert", "grad.stop", "py.attr", "py.container", "tree.leaf", "tree.other"}
-"""Ops whose results hold what they are given, or are held by it."""
 
 _Ask = Callable[[Value], Amount | None]
 
@@ -195,7 +193,7 @@ class Amounts:
         at = op.results.index(value) - len(op.regions[0].results)
         by = [op.operands[one] for one in op.differentiated or () if isinstance(one, int)]
         specs = dict(zip(mapped.regions[0].params, axes_split(mapped.placed_in, self.shapes), strict=False))
-        origins = walk(by[at : at + 1], lambda one: behind(self.flow, one, lambda step: step.name in _HOLDING))
+        origins = walk(by[at : at + 1], lambda one: behind(self.flow, one, lambda step: step.name in HOLDING))
         axes = [specs[one] for one in origins if one in specs]
         return None if not axes or None in axes else not any(self.axis in (one or ()) for one in axes)
 
@@ -217,7 +215,7 @@ class Amounts:
             return self._chosen(op, ask)
         if op.name == "py.item" and isinstance(first, Value) and _is_shape(self.flow.maker(first)):
             return self._size(first, op.arguments.get("index"), ask)
-        if op.name in _HOLDING or (op.name == "py.call_library" and op.function in ADDITIONS):
+        if op.name in HOLDING or (op.name == "py.call_library" and op.function in ADDITIONS):
             return _joined(map(ask, op.operands)) or _NUMBER
         if op.name == "key.draw" and self._of(op.arguments.get("key"), ask).data:
             return replace(_SAMPLE, rows=None)

@@ -197,6 +197,12 @@ SELECTED = frozenset(("py.item", "py.unpack", "py.element", "array.gather", "arr
 """Ops that give some of the elements of one array back, at another place; `array.move` may add others beside them."""
 MOVING = KEEPING | SELECTED
 """Ops that only move elements of one array: what holds for every element of it holds for every element they give."""
+HOLDING = MOVING | {"py.attr", "py.container", "py.join", "tree.leaf", "tree.other"}
+"""Ops whose results hold what they are given, or are held by it."""
+ALONG_AN_AXIS = frozenset(("array.reduce", "array.normalise", "array.order", "array.scan"))
+"""Ops that work along the axis that they are told."""
+LOOKED_AT = frozenset(("py.print", "py.format", "py.test", "py.to_python"))
+"""Ops by which Python looks at a value."""
 
 SIZED_BY = {
     "array.create": ("shape", "N", "M", "num", "n", "dimensions"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Argument, Op, Region, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EXTREMES, IDENTITIES, PRODUCTS
+from jaxaudit.ir.functions import IDENTITIES, ONE_BACK
 from jaxaudit.ir.interfaces import Loop, inside_of
 from jaxaudit.ir.ops import BODIES, MOVING
 
@@ -52,8 +52,6 @@ _TWO: Mapping[str, Callable[[float, float], float]] = {
     "greater": lambda x, y: x > y,
     "greater_equal": lambda x, y: x >= y,
 }
-_KEPT = ADDITIONS | AVERAGES | EXTREMES | PRODUCTS | {"logsumexp"}
-"""Reductions that give one element back as it is."""
 _CREATED = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0}
 _MOST = 20_000
 """How many values are computed before the rest is left open."""
@@ -145,7 +143,7 @@ class Numbers:
         return bool(self._of(condition.results[0], _entered(condition, known, given)))
 
     def _keeps(self, op: Op) -> bool:
-        return op.function in _KEPT and not op.has("where") and not op.has("b")
+        return op.function in ONE_BACK and not op.has("where") and not op.has("b")
 
     def _elementwise(self, op: Op, known: dict[Value, float]) -> float:
         function = op.function

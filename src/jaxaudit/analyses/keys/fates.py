@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.index import Flow, is_pure
 from jaxaudit.analyses.queries import entered, left, reached, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, PLOTS, RANKINGS
-from jaxaudit.ir.ops import INLINE, PYTHON_LOOPS, VOCABULARY
+from jaxaudit.ir.ops import INLINE, LOOKED_AT, PYTHON_LOOPS, VOCABULARY
 from jaxaudit.ir.record import mutable, record
 
 _PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container", "py.to_python", "py.loop", "py.while"))
@@ -19,7 +19,7 @@ _KEEPS_ELEMENTS = frozenset(
     ("array.map", "array.select", "array.convert", "array.reshape", "array.expand", "array.squeeze", "py.container")
 )
 _TELLS = frozenset(("py.append", "py.format", "py.print"))
-_HARMLESS = frozenset(("py.call_unknown", "py.print", "py.format", "py.to_python", "py.test"))
+_HARMLESS = LOOKED_AT | {"py.call_unknown"}
 
 
 class Fate(Enum):

@@ -13,12 +13,12 @@ from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Branch, Loop
-from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES, MAPPED, PYTHON_LOOPS
+from jaxaudit.ir.ops import CALLS, CUSTOM_DERIVATIVES, DERIVATIVES, MAPPED, PYTHON_LOOPS
 
 Facts = Sequence[Range]
 Reader = Read[Range]
 
-_PASSING = CUSTOM_DERIVATIVES | {"jit", "py.call", "checkpoint"}
+_PASSING = CUSTOM_DERIVATIVES | CALLS
 """Ops whose results are those of their region, as they are."""
 _MAPPING = MAPPED - {"tree.map"}
 _STAGED = DERIVATIVES | _MAPPING - {"map"} | {"jit"}

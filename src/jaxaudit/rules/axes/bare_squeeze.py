@@ -14,14 +14,12 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.subscripts import shortest
 from jaxaudit.ir import Op, Program, Size, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.ops import ALONG_AN_AXIS, KEEPING
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Shaped
 from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Step, Verdict, proved, unknown
 from jaxaudit.spans import Span
-
-_TAKES_LAST = ("array.reduce", "array.normalise", "array.order", "array.scan")
 
 
 class BareSqueeze(Rule):
@@ -136,7 +134,7 @@ def _counted_from_the_end(op: Op, facts: Facts) -> Op | None:
         for reader in facts.flow.readers.get(value, ()):
             dims = facts.get(Shapes).of(value).dims
             alike = dims is not None and len(dims) == len(after) and same(dims[-1], after[-1])
-            if alike and reader.name in _TAKES_LAST and _is_last(reader) and reader.operands[:1] == (value,):
+            if alike and reader.name in ALONG_AN_AXIS and _is_last(reader) and reader.operands[:1] == (value,):
                 return reader
     return None
 

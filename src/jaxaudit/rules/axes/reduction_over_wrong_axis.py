@@ -28,7 +28,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SPREADS, SUMS_OF_TWO
-from jaxaudit.ir.ops import KEEPING, MOVING
+from jaxaudit.ir.ops import KEEPING, LOOKED_AT, MOVING
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
@@ -344,7 +344,9 @@ def _totals(facts: Facts, made: Normalised) -> Iterator[Obligation]:
     """Judge every sum or mean of what adds up to one, over the very axis along which it does."""
     for share in shares(facts, made):
         for op in facts.flow.readers.get(share.slot.value, ()) if share.strict and share.slot.place is not None else ():
-            wanted = op.name == "array.reduce" and op.function in (_LOG_TOTALS if share.log else ADDITIONS | AVERAGES)
+            wanted = op.name == "array.reduce" and op.function in (
+                ("logsumexp",) if share.log else ADDITIONS | AVERAGES
+            )
             taken = _taken(op, share.slot, facts.get(Shapes)) if wanted else ()
             sure = share.slot in taken and _is_surely(share.slot.value, made.op, facts.flow)
             if sure and not _is_checked(op.result, facts.flow):
@@ -378,7 +380,7 @@ def _is_checked(total: Value, flow: Flow) -> bool:
     reading = [one for one in readers(flow, total) if not one.regions and one.name != "py.return"]
     again = any(one.function == "divide" and one.operands[-1] is not one.operands[0] for one in reading)
     kinds = (
-        one.name in _SHOWN or (one.function in EQUALITY_CHECKS | SUMS_OF_TWO and len(one.operands) == 1)
+        one.name in LOOKED_AT or (one.function in EQUALITY_CHECKS | SUMS_OF_TWO and len(one.operands) == 1)
         for one in reading
     )
     return again or (bool(reading) and all(kinds))
@@ -425,8 +427,6 @@ def _of_two_ranks(one: TwoRanks) -> Obligation:
     )
 
 
-_LOG_TOTALS = frozenset(("logsumexp",))
-_SHOWN = frozenset(("py.print", "py.format", "py.test", "py.to_python"))
 _HANDED_ON = through_ops("array.map", "array.select", *KEEPING)
 
 

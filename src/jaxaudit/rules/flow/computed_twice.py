@@ -9,10 +9,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import EXTREMES_OF_TWO, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import given_as
+from jaxaudit.ir.ops import ALONG_AN_AXIS
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
-
-_TAKING_AN_AXIS = ("array.normalise", "array.reduce", "array.order", "array.scan")
-"""Ops that are written twice side by side because they differ: by their axis, or by what they are given."""
 
 
 class ComputedTwice(Rule):
@@ -107,7 +105,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 def _is_written_twice(first: Op, second: Op) -> bool:
     names = [one.result.name for one in (first, second)]
-    return first.name in _TAKING_AN_AXIS and all(names) and names[0] != names[1] and first.span != second.span
+    return first.name in ALONG_AN_AXIS and all(names) and names[0] != names[1] and first.span != second.span
 
 
 def _copies(first: Value, second: Value, flow: Flow) -> Iterator[tuple[Op, Op]]:

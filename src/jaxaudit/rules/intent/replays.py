@@ -14,13 +14,10 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.ops import MOVING
+from jaxaudit.ir.functions import SIGN_KEEPING, SUMS_OF_TWO
+from jaxaudit.ir.ops import HOLDING
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.subjects import keys_of
-
-_HOLDING = MOVING | {"py.container", "py.join", "tree.other", "tree.leaf"}
-_SCALING = frozenset(("multiply", "divide", "negative"))
-_ADDING = frozenset(("add", "subtract"))
 
 
 def replayed(one: Obligation, facts: Facts) -> str:
@@ -61,7 +58,7 @@ def _sign(flow: Flow, use: Use, drawn: list[set[Value]], noise: set[Value]) -> i
     sums, found = Sums(flow, calls), set[int]()
     for own in drawn:
         readers = (op for value in own for op in flow.readers.get(value, ()))
-        for op in (op for op in readers if op.name == "array.map" and op.function in _ADDING):
+        for op in (op for op in readers if op.name == "array.map" and op.function in SUMS_OF_TWO):
             parts = sums.products(op.result)
             if not all(noise.intersection(part.factors) for part in parts):
                 added = [part.coefficient for part in parts if not own.isdisjoint(part.factors)]
@@ -70,13 +67,13 @@ def _sign(flow: Flow, use: Use, drawn: list[set[Value]], noise: set[Value]) -> i
 
 
 def _holds(op: Op) -> bool:
-    return op.name in _HOLDING
+    return op.name in HOLDING
 
 
 def _scaled(flow: Flow, draw: Op) -> Iterator[Value]:
     """Return noise and its multiples, under all names that borders and containers give them."""
 
     def keeps(op: Op) -> bool:
-        return _holds(op) or (op.name == "array.map" and op.function in _SCALING)
+        return _holds(op) or (op.name == "array.map" and op.function in SIGN_KEEPING)
 
     return walk(draw.results, lambda one: ahead(flow, one, keeps))

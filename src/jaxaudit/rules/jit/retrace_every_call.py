@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import depends, reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import PYTHON_LOOPS
+from jaxaudit.ir.ops import PYTHON_LOOPS, UNFOLLOWED
 from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
 from jaxaudit.spans import NOWHERE, Span
@@ -268,11 +268,8 @@ def _held(op: Op, loop: Op, facts: Facts) -> list[Value]:
     read = {value for one in _inside(op) for value in one.operands}
     renewed, flow = facts.memo(_of_turn, loop), facts.flow
     # What a call out of sight gives may be another object every time.
-    strange = {value for one in _inside(loop) if one.name in _STRANGE for value in one.results}
+    strange = {value for one in _inside(loop) if one.name in UNFOLLOWED for value in one.results}
     return [value for value in newer if value in read and (value in renewed or depends(flow, value, strange))]
-
-
-_STRANGE = ("py.unknown", "py.call_unknown")
 
 
 def _inside(holder: Op) -> Iterator[Op]:
@@ -299,10 +296,10 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
 def _factory(op: Op, loop: Op, facts: Facts) -> Op | None:
     """Return the call out of sight by which each turn makes the function, of nothing that the turn has."""
     flow, of_turn = facts.flow, facts.memo(_of_turn, loop)
-    called = (one.operands[0] for one in _inside(op) if not op.qualified and one.name in _STRANGE and one.operands)
+    called = (one.operands[0] for one in _inside(op) if not op.qualified and one.name in UNFOLLOWED and one.operands)
     makers = (flow.maker(value) for value in called)
     for made in makers:
-        if made is not None and made.name in _STRANGE and made.callee and made in set(_inside(loop)):
+        if made is not None and made.name in UNFOLLOWED and made.callee and made in set(_inside(loop)):
             return None if any(value in of_turn for value in made.operands) else made
     return None
 

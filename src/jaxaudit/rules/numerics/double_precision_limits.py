@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.queries import last
+from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
 
-_SINGLE = frozenset(("float32", "float16", "bfloat16"))
 _BECOMES = {"min": "-inf", "max": "inf", "tiny": "0", "smallest_normal": "0", "smallest_subnormal": "0"}
 """What the limits of double precision are in single precision."""
 
@@ -85,7 +85,7 @@ def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]
             continue
         others = [one for one in op.arguments.values() if isinstance(one, Value) and one is not argument]
         dtypes = {shapes.of(one).dtype for one in others} - {"bool", None}
-        if dtypes & _SINGLE:
+        if dtypes & PRECISE_UP_TO.keys():
             yield _finding(op, limit, certain=limit.label in _BECOMES)
         elif any(values.is_jax_array(one) for one in others):
             yield _finding(op, limit, certain=False)

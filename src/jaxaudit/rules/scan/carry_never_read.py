@@ -8,11 +8,10 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import CARRYING
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
-
-_LOOPS = ("fori", "scan", "while")
 
 _PROGRAM = """
 def targets(rewards, values, last):
@@ -73,7 +72,7 @@ class CarryNeverRead(Rule):
         """List the parts of every carry that the body gives anew, and those that nothing reads."""
         flow = facts.flow
         unread = {noted(note): note for note in program.named("py.unread") if not is_unwanted(note.label)}
-        for op in program.named(*_LOOPS):
+        for op in program.named(*sorted(CARRYING)):
             loop = Loop.of(op)
             for param, following in loop.successors if loop is not None else ():
                 if following is param or flow.maker(following) is None:

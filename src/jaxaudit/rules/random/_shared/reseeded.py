@@ -16,11 +16,9 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, holders, sources, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import leaves_as
-from jaxaudit.ir.ops import MOVING
+from jaxaudit.ir.ops import HOLDING
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import plays
-
-_HOLDING = MOVING | {"py.attr", "py.container", "py.join", "tree.leaf", "tree.other"}
 
 
 @record
@@ -114,7 +112,7 @@ def _trained(facts: Facts) -> set[Value]:
 
 def _moves(op: Op) -> bool:
     """Whether an op only hands on what it is given, in a container or an object perhaps."""
-    return op.name in _HOLDING or plays(op.qualified, "train_state.create")
+    return op.name in HOLDING or plays(op.qualified, "train_state.create")
 
 
 def _together(flow: Flow, first: _Made, second: _Made) -> Op | None:

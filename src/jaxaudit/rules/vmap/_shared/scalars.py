@@ -11,11 +11,9 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import Answers, readers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EVEN, EXTREMES, PICKED_POSITIONS, PRODUCTS, SPREADS
+from jaxaudit.ir.functions import EVEN, ONE_BACK, PICKED_POSITIONS, SPREADS
 from jaxaudit.ir.record import record
 
-_OWN = ADDITIONS | AVERAGES | EXTREMES | PRODUCTS | frozenset(("median", "logsumexp"))
-"""What gives one number back as it is."""
 _OF_ITSELF = {
     "subtract": "a number minus its own `{}` is always 0",
     "divide": "a number divided by its own `{}` is always 1",
@@ -62,7 +60,7 @@ def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
         return f"`{function}` of one number is always 0"
     if function == "norm":
         return "the norm of one number is its absolute value"
-    if function in _OWN:
+    if function in ONE_BACK:
         number = _size_of(value, flow)
         own = (one for one in readers(flow, number) if _is_of_itself(one, number, op, flow))
         made = _OF_ITSELF if number is value else _OF_SIZE
