@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from jaxaudit.changes.alignment import Alignment
 from jaxaudit.changes.forms import Forms
 from jaxaudit.changes.matching import Matching
-from jaxaudit.changes.signatures import signature_changes, signatures
 from jaxaudit.reports.change import BoundaryChange
 from jaxaudit.reports.model import Boundary, Crossing, Report, Transformation
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _CARRIED = "carried"
 _KEY_USES = "key-reused"
@@ -27,7 +30,7 @@ Kind = TypeVar("Kind", Boundary, Transformation)
 def boundary_changes(before: Report, after: Report, sides: Alignment, matching: Matching) -> tuple[BoundaryChange, ...]:
     """Return what is otherwise at the boundaries of functions and transformations, in the order of the files."""
     found = [
-        *signature_changes(sides),
+        *_signature_changes(sides),
         *_transformations(before.transformation_stack, after.transformation_stack, sides),
         *(one for pair in _pairs(before.boundaries, after.boundaries, sides) for one in _crossings(*pair, sides)),
         *_keys(matching, sides),
@@ -131,7 +134,7 @@ def _static(old: Boundary, new: Boundary, sides: Alignment) -> Iterator[Boundary
 
 def _parameters(forms: Forms, one: Boundary) -> Iterator[tuple[str, int]]:
     """Return the parameters of the function that is transformed, and where it is."""
-    for name, signature in signatures(forms).items():
+    for name, signature in _signatures(forms).items():
         if name == one.function or name.endswith(f".{one.function}"):
             yield from ((parameter, signature.line) for parameter in signature.parameters)
 
@@ -199,9 +202,86 @@ def _names(values: Sequence[Crossing]) -> Counter[str]:
     return Counter(one.name for one in values if one.name)
 
 
-def _listed(names: Counter[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
 def _all(values: Sequence[Crossing]) -> str:
     return ", ".join(one.name or "?" for one in values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What callers see of a function."""
+
+    line: int
+    parameters: tuple[str, ...]
+    returns: int | None
+    """How many values it returns as a tuple; None where that differs or cannot be told."""
+
+
+def _signature_changes(sides: Alignment) -> Iterator[BoundaryChange]:
+    """Return the functions that take or return another number of values than before, in files that differ."""
+    for path in sides.before.state.files:
+        if not sides.is_same(path):
+            now = sides.path(path)
+            old, new = _signatures(sides.before.forms(path)), _signatures(sides.after.forms(now))
+            for name in old.keys() & new.keys():
+                yield from _compared(now, name, old[name], new[name])
+
+
+def _compared(path: str, name: str, old: _Signature, new: _Signature) -> Iterator[BoundaryChange]:
+    if old.returns is not None and new.returns is not None and old.returns != new.returns:
+        text = f"`{name}` returns {_counted(new.returns)} now, and returned {_counted(old.returns)}"
+        yield BoundaryChange("results", path, new.line, name, str(old.returns), str(new.returns), text)
+    if len(old.parameters) != len(new.parameters):
+        gained = [one for one in new.parameters if one not in old.parameters]
+        lost = [one for one in old.parameters if one not in new.parameters]
+        parts = (f"takes {_listed(gained)} too" if gained else "", f"does not take {_listed(lost)}" if lost else "")
+        text = f"`{name}` {' and '.join(filter(None, parts))} now"
+        told = (", ".join(old.parameters), ", ".join(new.parameters))
+        yield BoundaryChange("parameters", path, new.line, name, *told, text)
+
+
+def _counted(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"
+
+
+def _signatures(forms: Forms) -> Mapping[str, _Signature]:
+    """Return the signature of every function of a file, by its qualified name."""
+    if forms.tree is None:
+        return {}
+    return {name: _signature(node) for name, node in _functions(forms.tree, "")}
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _Function):
+            yield prefix + child.name, child
+        named = isinstance(child, _Function | ast.ClassDef)
+        yield from _functions(child, f"{prefix}{child.name}." if named else prefix)
+
+
+def _signature(node: _Function) -> _Signature:
+    args = node.args
+    names = [one.arg for one in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    counts = {_returned_count(one.value) for one in _returns(node)}
+    return _Signature(node.lineno, tuple(names), counts.pop() if len(counts) == 1 else None)
+
+
+def _returned_count(value: ast.expr | None) -> int | None:
+    """Return how many values a returned expression is, None where it may be a tuple that was made elsewhere."""
+    match value:
+        case ast.Tuple(elts=items):
+            return None if any(isinstance(one, ast.Starred) for one in items) else len(items)
+        case None | ast.Constant():
+            return 1
+    return None
+
+
+def _returns(node: ast.AST) -> Iterator[ast.Return]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Return):
+            yield child
+        if not isinstance(child, _Function | ast.ClassDef | ast.Lambda):
+            yield from _returns(child)

@@ -6,15 +6,13 @@ Paths are those that reports show. Nothing is checked out: a commit is read from
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxaudit.changes.repository import Repository
 from jaxaudit.config import Config, UsageError
 from jaxaudit.discover import exclusion, show_path
-
-Read = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,6 @@ WIDE: Mapping[str, tuple[float, float]] = {
     "uint64": (0, 2.0**64 - 1),
 }
 
-LARGEST: Mapping[str, float] = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38, "float64": 1.79e308}
-"""The largest number of each floating type."""
 
 EXP_LIMIT: Mapping[str, float] = {"float16": 11.0, "bfloat16": 88.7, "float32": 88.7, "float64": 709.7}
 """Above this the exponential is infinite."""

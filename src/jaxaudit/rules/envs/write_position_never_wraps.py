@@ -118,22 +118,9 @@ def _is_counted(made: Op, op: Op, base: Value, facts: Facts) -> bool:
     counted = None if count is None else facts.flow.maker(count)
     if home(made) is not home(op) or counted is None or counted.function != "add":
         return False
-    if any(_is_length(one, base, facts) for one in made.operands):
-        return True
     size = size_of(met(facts.get(Shapes), op, base), 0)
     numbers = [met(facts.get(Shapes), made, given).number for given in made.arguments.values() if given is not None]
     return size is not None and any(number is not None and same(number, size) for number in numbers)
-
-
-def _is_length(value: Value, base: Value, facts: Facts) -> bool:
-    """Whether a value is `base.shape[0]`, of whatever `base` is."""
-    made = facts.flow.maker(value)
-    if made is None or made.name != "py.item" or made.arguments.get("index") != 0:
-        return False
-    whole = facts.flow.maker(made.operands[0])
-    return (
-        whole is not None and (whole.label == "shape" or whole.name == "array.shape") and whole.operands[:1] == (base,)
-    )
 
 
 def _finding(op: Op, made: Op, one: Renewal, limit: Op) -> Obligation:

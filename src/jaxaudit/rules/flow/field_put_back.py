@@ -83,10 +83,6 @@ def _newer_leaf(op: Op, had: tuple[Value, ...], versions: Versions, flow: Flow) 
     return next((made for made in makers if flow.places.comes_before(made, op)), None)
 
 
-def _open(op: Op, field: str) -> Obligation:
-    return unknown(_place(op, field), f"`{field}` is given what it holds: whether a new one is meant is not known")
-
-
 def _place(op: Op, field: str) -> Span:
     place = (op.option_places or {}).get(field)
     return place if isinstance(place, Span) else op.span

@@ -79,12 +79,7 @@ def _is_boolean(argument: Argument, facts: Facts) -> bool:
         return False
     fact, op = facts.get(Shapes).of(argument), facts.flow.maker(argument)
     cut = op is not None and op.name == "py.item" and any(map(is_slice, index_parts(op.arguments.get("index"))))
-    truths = fact.dtype == "bool" or (cut and op is not None and _compares(facts.flow.maker(op.operands[0])))
-    return truths and (bool(fact.dims) or (fact.dims is None and cut))
-
-
-def _compares(op: Op | None) -> bool:
-    return op is not None and op.name == "array.map" and op.function in COMPARISONS
+    return fact.dtype == "bool" and (bool(fact.dims) or (fact.dims is None and cut))
 
 
 def _counts(reader: Op, value: Value) -> bool:

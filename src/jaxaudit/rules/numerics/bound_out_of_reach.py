@@ -19,7 +19,6 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.base import named as called
 
-_TURNS = frozenset(("py.element", *LOOPS)) - {"while", "py.while"}
 _KEPT = Use.RETURNED | Use.CARRIED | Use.STORED
 
 

@@ -147,7 +147,7 @@ def _carried(param: Value, start: Value, result: Value, ranges: Ranges, facts: F
     """Judge what is converted to the integers that a loop carries."""
     flow = facts.flow
     found = origin(flow, result, {}, in_turn=True)
-    op, given = (None, None) if found.op is None else _converted(found.op, found.value, flow)
+    op, given = (None, None) if found.op is None else _converted(found.op, flow)
     if op is not None and given is not None and depends(flow, given, (param,)):
         yield from _verdict(op, param, start, _is_fraction(given, ranges, facts), "handed to the next turn", flow)
 
@@ -169,14 +169,8 @@ def _verdict(op: Op, held: Value, start: Value, cut: bool | None, deed: str, flo
     )
 
 
-def _converted(op: Op, value: Value, flow: Flow) -> tuple[Op | None, Value | None]:
-    """Return the op that converts to the dtype of another value, and what it converts, also leaf by leaf."""
-    if op.name == "tree.map":
-        region, inner = op.regions[0], flow.maker(op.regions[0].results[0])
-        _, leaf = (None, None) if inner is None else _converted(inner, region.results[0], flow)
-        whole = flow.maker(op.operands[region.params.index(leaf)]) if leaf in region.params else None
-        at = op.results.index(value) - len(region.results)
-        return op, whole.operands[at] if whole is not None and 0 <= at < len(whole.operands) else None
+def _converted(op: Op, flow: Flow) -> tuple[Op | None, Value | None]:
+    """Return the op that converts to the dtype of another value, and what it converts."""
     asked = op.argument("dtype", "new_dtype")
     read = flow.maker(asked) if isinstance(asked, Value) else None
     given = next(iter(op.arguments.values()), None)

@@ -22,7 +22,6 @@ def recorded_flags(program: Program, facts: Facts) -> Iterator[Obligation]:
         rewards = {(reward.shift, reward.loop, reward.counted): reward for reward in one.rewards if reward.loop}
         if len(rewards) == 1:
             yield from _against(one, stops, next(iter(rewards.values())), facts.flow)
-        yield from _against_each_other(one, facts.flow)
 
 
 def _against(one: Return, stops: list[Flag], reward: Moment, flow: Flow) -> Iterator[Obligation]:
@@ -125,29 +124,3 @@ def _steps(late: int) -> str:
 
 def _hint(late: int) -> str:
     return ": that of the next entry, which a carry can hand on" if late == -1 else ""
-
-
-def _against_each_other(one: Return, flow: Flow) -> Iterator[Obligation]:
-    """Judge whether the next value and what was added up so far are stopped by flags of one step."""
-    kept = [flag for flag in one.flags(one.kept) if flag.ends]
-    later = [flag for part in one.added for flag in one.flags(part) if flag.ends]
-    for flag in kept:
-        same = [other for other in later if other.moment.series == flag.moment.series]
-        if same and all(other.moment.shift != flag.moment.shift for other in same):
-            if same[0].moment.counted == flag.moment.counted:
-                yield _apart(one, flag, same[0], flow)
-
-
-def _apart(one: Return, flag: Flag, other: Flag, flow: Flow) -> Obligation:
-    name = _name(flag)
-    return Obligation(
-        one.update.span,
-        message=f"what is added up is stopped by {name} of one step, and the next value by that of another",
-        current=f"the two are {abs(flag.moment.shift - other.moment.shift)} step apart",
-        expected=f"{name} of one step stops both",
-        steps=(
-            Step(_place(other, one, flow).span, "the next value is stopped here"),
-            Step(_place(flag, one, flow).span, "what was added up so far is stopped here"),
-        ),
-        suggestion="multiply both by one mask",
-    )
