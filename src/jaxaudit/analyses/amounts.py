@@ -7,12 +7,13 @@ mean of all data: it grows with neither. One that grows with the number of devic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import reduce
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Set
+from functools import cached_property, reduce
 
 from jaxaudit.analyses.axes.meetings import meetings
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.queries import Answers, behind, depends, walk
+from jaxaudit.analyses.queries import Answers, ahead, behind, depends, walk
 from jaxaudit.analyses.replication import along, axes_reduced, axes_split, is_checked
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
@@ -78,7 +79,7 @@ class Amounts:
     """How the values of a program grow along one axis of devices."""
 
     def __init__(self, facts: Facts, axis: str) -> None:
-        self.axis, self.flow, self.shapes = axis, facts.flow, facts.get(Shapes)
+        self.axis, self.flow, self.shapes, self._program = axis, facts.flow, facts.get(Shapes), facts.program
         self._weights = {
             op.operands[at]
             for op in facts.program.named("grad")
@@ -91,6 +92,24 @@ class Amounts:
     def of(self, argument: Argument) -> Amount:
         """Return how an argument grows."""
         return self._of(argument, self._answers)
+
+    @cached_property
+    def reaching(self) -> Set[Value]:
+        """The values that a reduction over the devices may have a part in: no amount of another one is `reduced`."""
+        losses: defaultdict[Value, list[Value]] = defaultdict(list)
+        for op in self._program.named("grad"):
+            for loss in op.regions[0].results[:1]:
+                losses[loss] += op.results
+        sent = (op for op in self._program.named("collective") if self.axis in (axes_reduced(op) or ()))
+        starts = [value for op in sent for value in op.results]
+        if any(self._program.named("shard_map")):
+            starts += [value for gradients in losses.values() for value in gradients]
+
+        def step(one: Value) -> Iterable[Value]:
+            later = (*ahead(self.flow, one, lambda op: not op.regions), *losses.get(one, ()))
+            return (value for value in later if value not in self._weights)
+
+        return frozenset(walk(starts, step))
 
     def is_share(self, value: Value) -> bool:
         """Whether a value holds the examples that one device has."""

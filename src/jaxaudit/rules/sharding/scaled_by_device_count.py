@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.amounts import Amounts
-from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.analyses.queries import ahead, behind, reached, walk
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import ahead, behind, walk
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
@@ -101,13 +101,14 @@ class _Along:
     """What is reduced over one axis of devices."""
 
     def __init__(self, amounts: Amounts, reduced: list[Op], facts: Facts) -> None:
-        self.amounts, self.reduced, self.flow, self.facts = amounts, reduced, facts.flow, facts
+        self.amounts, self.reduced, self.flow, self.program = amounts, reduced, facts.flow, facts.program
 
     def judged(self) -> Iterator[Obligation]:
         """Judge every sum of means, and every quotient that a reduction has a part in."""
         yield from (one for op in self.reduced if op.function in SUMS_OVER_DEVICES for one in self._sum(op))
-        yield from (one for op in self.facts.program.named("grad") for one in self._summed_by_jax(op))
-        yield from (one for op in _quotients(self.facts) for one in self._quotient(op))
+        yield from (one for op in self.program.named("grad") for one in self._summed_by_jax(op))
+        quotients = (op for op in self.program.mapping("divide") if not self.amounts.reaching.isdisjoint(op.operands))
+        yield from (one for op in quotients for one in self._quotient(op))
 
     def _sum(self, op: Op) -> Iterator[Obligation]:
         given = self.amounts.of(next(iter(op.arguments.values()), None))
@@ -125,6 +126,8 @@ class _Along:
     def _summed_by_jax(self, op: Op) -> Iterator[Obligation]:
         """Judge the gradients of means that a checked `shard_map` has summed over the devices."""
         for value in op.results[len(op.regions[0].results) :]:
+            if value not in self.amounts.reaching:
+                continue
             amount = self.amounts.of(value)
             if not (amount.is_mean and amount.devices and amount.reduced):
                 continue
@@ -194,14 +197,6 @@ class _Along:
         same = walk((value,), lambda one: behind(self.flow, one, _holds)) if isinstance(value, Value) else ()
         made = (self.flow.maker(one) for one in same)
         return next((one for one in made if one is not None and one.name in ("collective", "array.reduce")), op)
-
-
-@remembered
-def _quotients(facts: Facts) -> list[Op]:
-    """Return the quotients that what was reduced over devices, or differentiated, has a part in."""
-    sent = (value for op in facts.program.named("collective", "grad") for value in op.results)
-    after = reached(facts.flow, sent)
-    return [op for op in facts.program.mapping("divide") if not after.isdisjoint(op.operands)]
 
 
 def _holds(op: Op) -> bool:
