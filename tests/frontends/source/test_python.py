@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .reading import ops, read, unknown_reasons
+from .reading import ops, read, shapes, unknown_reasons
 
 _START = "import jax\nimport jax.numpy as jnp\nimport jax.random as jr\n"
 
@@ -145,3 +145,43 @@ def test_every_function_is_entered() -> None:
 def test_deep_nesting_does_not_crash() -> None:
     reading = read("x = " + "(" * 80 + "1" + ")" * 80 + "\ny = " + "+".join(["x"] * 900))
     assert reading.reach.files == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["visit(other)", "jax.tree.map(visit, other)", "[visit(one) for one in other]", "len(other) and visit(other)"],
+)
+def test_a_variable_of_the_function_around_that_is_set_on_some_ways_is_open(call: str) -> None:
+    code = f"""
+import jax
+import jax.numpy as jnp
+def search(x, other):
+    found = False
+    def visit(y):
+        nonlocal found
+        if y is x:
+            found = True
+        return y
+    {call}
+    if found:
+        return jnp.ones(3)
+    return jnp.ones(4)
+"""
+    assert len(ops(code, "array.create")) == 2
+
+
+def test_what_is_called_for_every_leaf_leaves_its_counts_open() -> None:
+    code = """
+import jax
+import jax.numpy as jnp
+def count(tree):
+    n = 0
+    def visit(y):
+        nonlocal n
+        n += 1
+        return y
+    jax.tree.map(visit, tree)
+    result = jnp.ones(n)
+    return result
+"""
+    assert shapes(code) != ["1"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
-from jaxaudit.frontends.source.values.frames import Env
+from jaxaudit.frontends.source.values.frames import Env, Frame
 from jaxaudit.frontends.source.values.heap import Box, ListBox, Moment, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.questions import asked_about, asks_kind
@@ -53,6 +53,8 @@ class _Outcome:
     narrowed: Mapping[str, Abstract]
     asked: Mapping[Abstract | Value, Value]
     sides: Sides
+    outer: Mapping[tuple[Frame, str], Abstract]
+    """What variables of functions around this one are at its end, where `nonlocal` lets it set them."""
 
     def bound(self, name: str, before: Env) -> Abstract | None:
         """Return what a variable is at the end, as if the condition had said nothing of it."""
@@ -93,6 +95,7 @@ def run_arms(
     regions = tuple(outcome.region for outcome in outcomes)
     attrs = {"construct": construct}
     it.emit("py.branch", span, attrs=attrs, operands=operands, results=tuple(merger.made), regions=regions)
+    _merge_outer(it, outcomes, span)
     return Exit.FALL if falling else weakest(outcome.exit for outcome in outcomes)
 
 
@@ -152,10 +155,20 @@ def weakest(exits: Iterable[Exit]) -> Exit:
     return next((leaving for leaving in _WEAKEST_FIRST if leaving in present), Exit.FALL)
 
 
+def _merge_outer(it: Interpreter, outcomes: Sequence[_Outcome], span: Span) -> None:
+    """Merge what the ways made of variables of the functions around this one."""
+    ways = [one for one in outcomes if one.exit is not Exit.RAISE]
+    for scope, name in dict.fromkeys(at for one in ways for at in one.outer):
+        values = [one.outer.get((scope, name), scope.env[name]) for one in ways]
+        scope.env[name] = merge(values, _joining(it, "variable", span), it)
+
+
 def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _Outcome:
     it.frame.env, asked = {**before, **arm.narrowed}, it.frame.asked
     it.restore(reads)
     it.heap.begin()
+    it.rebound.append({})
+    begun = it.builder.newest
     it.frame.doubt(arm.doubted)
     known, it.sides = it.sides, {**it.sides, **arm.sides}
     with it.builder.nested("branch", arm.label, span) as region:
@@ -163,7 +176,11 @@ def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _O
     it.sides = known
     it.frame.doubt(-arm.doubted)
     changes, reads = it.heap.undo(), it.reads()
-    outcome = _Outcome(region, it.frame.env, changes, leaving, reads, arm.narrowed, it.frame.asked, arm.sides)
+    outer: dict[tuple[Frame, str], Abstract] = {}
+    for (scope, name), was in it.rebound.pop().items():
+        if scope is not it.frame and scope.opened <= begun:
+            outer[scope, name], scope.env[name] = scope.env[name], was
+    outcome = _Outcome(region, it.frame.env, changes, leaving, reads, arm.narrowed, it.frame.asked, arm.sides, outer)
     it.frame.asked = asked
     return outcome
 

@@ -82,7 +82,11 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
         shape.extend(Leaf(it.builder.value(span)) for _ in data_leaves(it, first))
         return shape
 
+    it.rebound.append({})
     transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
+    for scope, name in it.rebound.pop():
+        # It runs once for every leaf, and how many there are is not known.
+        scope.env[name] = it.unknown("a function that is called for every leaf sets it", span, name)
     made = with_data(it, first, [leaf.value for leaf in shape])
     made = _filled(it, made, span, nones=attrs["is_leaf"] is True)
     if attrs["is_leaf"] is not True:
