@@ -107,6 +107,80 @@ PROGRAMS = {
             student, _ = prepare(student, teacher)
             return student
         """,
+    "properties that convert what they are given, and classes with a way of their own to set attributes": """
+        class Task:
+            def __init__(self):
+                self.target = (0.0, 1.0)
+
+            @property
+            def target(self):
+                return self._target
+
+            @target.setter
+            def target(self, value):
+                self._target = jnp.asarray(value)
+
+        class Loose:
+            def __setattr__(self, name, value):
+                object.__setattr__(self, name, jnp.asarray(value))
+
+        def main(task, loose):
+            task = Task()
+            task.target = (1.0, 2.0)
+            loose = Loose()
+            loose.x = (1.0, 2.0)
+            return task.target.shape, task.target.sum(), loose.x.sum()
+        """,
+    "a method that is left to subclasses, compiled by its base": """
+        class Trainer:
+            def step(self):
+                raise NotImplementedError
+
+            def build(self):
+                self.run = jax.jit(self.step, static_argnames="stats")
+
+        class Sub(Trainer):
+            def step(self, x, stats=True):
+                return x if stats else x + 1
+
+        def main(x):
+            trainer = Trainer()
+            trainer.build()
+            return trainer.run(x, stats=False)
+        """,
+    "a state of which a part is set before it is put back": """
+        from flax import nnx
+
+        def load(model, tensors):
+            state = nnx.state(model)
+            state["kernel"].value = tensors["kernel"]
+            state.bias.value = tensors["bias"]
+            nnx.update(model, state)
+
+        def main(tensors):
+            model = nnx.Linear(3, 3, rngs=nnx.Rngs(0))
+            load(model, tensors)
+            return model
+        """,
+    "what turns take off a number, and the largest count": """
+        def rewards(frames):
+            deaths, score = 0, 0.0
+            most = 0
+            for frame in frames:
+                if frame.dead:
+                    deaths -= frame.value
+                score += frame.score
+                most = max(most, frame.count)
+            return deaths, score, most
+        """,
+    "the seed of every evaluation is a setting": """
+        def train(config, xs):
+            def body(total, x):
+                key = random.key(config.eval_seed)
+                return total + random.normal(key) * x, None
+
+            return lax.scan(body, 0.0, xs)
+        """,
     "objects that a function leaves as they were on one of its ways": """
         class Box:
             def __init__(self):

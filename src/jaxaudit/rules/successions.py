@@ -215,6 +215,13 @@ def _is_read_as(flow: Flow, value: Value, parts: Sequence[str]) -> bool:
     return all(one in parts for one in read) and len({one for one in read if isinstance(one, str)}) > 1
 
 
+def _has_other_name(lost: Lost, flow: Flow) -> bool:
+    """Whether a second variable held the old value before: one goes on from it, and the other keeps it."""
+    order, region = flow.places.order, flow.places.region_of[lost.made]
+    notes = (one for one in flow.program.named("py.again") if flow.places.region_of[one] is region)
+    return any(order[one] < order[lost.made] and one.values and set(one.values) <= set(lost.old) for one in notes)
+
+
 def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
     """Whether the old value goes on by mistake for sure; None where its successor may well not be wanted."""
     flow = facts.flow
@@ -238,6 +245,8 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
     # A map over trees has one result: where nobody reads it, it was computed for nothing.
     if lost.ground is Ground.NATURE or made.name == "tree.map" or computes_nothing_else:
         return True
+    if _has_other_name(lost, flow):
+        return None
     if any(one.way is Way.CARRIED for one in lost.ways):
         return True
     if any(one.way is Way.RETURNED for one in lost.ways) and (lost.renews or lost.ground is not Ground.VARIABLE):

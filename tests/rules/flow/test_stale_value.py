@@ -4,6 +4,29 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "kept under a second name before a step goes on from it": """
+        def rollout(key, state, n):
+            def one(carry, _):
+                state, key = carry
+                key, sub = jax.random.split(key)
+                state = state + jax.random.normal(sub, state.shape)
+                return (state, key), state.sum()
+
+            return jax.lax.scan(one, (state, key), None, n)
+
+        def fresh(key, reset, n):
+            key, sub = jax.random.split(key)
+            levels = reset(sub)
+            start = levels
+            (last, key), scores = rollout(key, start, n)
+            return key, {"levels": levels, "scores": scores}
+
+        def stale(key, reset, n):
+            key, sub = jax.random.split(key)
+            state = reset(sub)
+            (last, key), scores = rollout(key, state, n)  #! stale-value
+            return key, {"state": state, "scores": scores}
+        """,
     "two names for one value": """
         def locked(base, centre, kind):
             if kind == 0:

@@ -4,6 +4,17 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "an attribute that is not there, of a value that others get": """
+        def start():
+            config = {"a": 1}
+            seed = config.seed  #! arithmetic-on-list
+            return keep(seed)
+
+        def keep(seed):
+            kept = {}
+            kept["seed"] = seed
+            return kept["seed"] + 1
+        """,
     "items of a list as arguments": """
         def applied(f):
             def wrapper(*args, **kwargs):

@@ -8,10 +8,12 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import EXTREMES_OF_TWO
 from jaxaudit.ir.interfaces import complement
+from jaxaudit.ir.ops import STORES
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
@@ -163,7 +165,7 @@ class CombinedWithItself(Rule):
                 yield _two(op, first, second, flow)
             elif not apart.isdisjoint(_company(op, flow)) or _is_given(op, flow):
                 yield unknown(op.span, "this is one part or one call of several, and others may differ")
-            elif not _at_once(flow, (*first.reads, *second.reads)):
+            elif not _at_once(flow, (*first.reads, *second.reads)) or _is_changed(op, flow):
                 yield unknown(op.span, "whether something changes between both reads is not known")
             else:
                 yield _finding(op, first, program)
@@ -284,6 +286,13 @@ def _at_once(flow: Flow, reads: Sequence[Op]) -> bool:
     return len(regions) == 1 and all(
         one in reads or is_pure(one) for one in next(iter(regions.values())).ops if first < order[one] < last
     )
+
+
+def _is_changed(op: Op, flow: Flow) -> bool:
+    """Whether something is stored in a part of what an op is given, before it gets there."""
+    parts = through_ops("py.attr", "py.item")
+    inside = walk(op.operands, lambda one: (one, *ahead(flow, one, parts)))
+    return any(one.name in STORES for value in inside for one in flow.readers.get(value, ()))
 
 
 def _finding(op: Op, side: _Side, program: Program) -> Obligation:

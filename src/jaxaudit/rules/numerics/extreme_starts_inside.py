@@ -139,7 +139,7 @@ def _judge(kept: _Kept, start: Value, facts: Facts) -> Obligation:
     most, beyond = ("largest", "below") if kept.largest else ("smallest", "above")
     if number is not None and (not isfinite(number) or sign * number <= lowest):
         return proved(span, f"no value lies {beyond} what it starts with")
-    if number != 0 or not (highest <= 0 or _is_open(kept.other, facts.flow)):
+    if number != 0 or not (highest <= 0 or (_is_open(kept.other, facts.flow) and not _counts(start, facts.flow))):
         return unknown(span, "whether every value is beyond what it starts with is not known")
     return Obligation(
         span,
@@ -150,6 +150,12 @@ def _judge(kept: _Kept, start: Value, facts: Facts) -> Obligation:
         steps=(Step(start.span, "it starts here"),),
         suggestion=f"start at `{'-' if kept.largest else ''}jnp.inf`, or with the first value",
     )
+
+
+def _counts(start: Value, flow: Flow) -> bool:
+    """Whether a number is written as an integer: what starts at `0` and not at `0.0` is mostly counted."""
+    maker = flow.maker(start)
+    return maker is not None and isinstance(maker.constant, int)
 
 
 def _is_open(value: Value, flow: Flow) -> bool:

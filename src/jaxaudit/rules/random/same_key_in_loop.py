@@ -7,8 +7,9 @@ from itertools import takewhile
 
 from jaxaudit.analyses.explain import Told
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys import How, KeyFacts, Scope
+from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
+from jaxaudit.analyses.keys.terms import root
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.analyses.lineage import Flow
@@ -222,6 +223,8 @@ def _judge(scope: Scope, verdict: Turned, facts: Facts) -> Iterator[Obligation]:
         yield _plain(use.spot, Verdict.UNKNOWN, f"{why}, in a {_LOOPS[op.name]}")
     elif not use.consumes and not keys.is_drawn_from(use):
         yield _plain(use.spot, Verdict.UNKNOWN, f"{doer(use)} could not be followed, in a {_LOOPS[op.name]}")
+    elif verdict.turn is Turn.SEEDED and _is_chosen(use, keys):
+        yield _plain(use.spot, Verdict.UNKNOWN, f"{name} is made anew in every turn, of a seed that somebody chooses")
     elif _is_handler(use.spot, op, keys):
         yield _plain(use.spot, Verdict.UNKNOWN, f"whether {name} is used in more than one turn depends on exceptions")
     else:
@@ -233,6 +236,12 @@ def _is_handler(spot: Op, loop: Op, keys: KeyFacts) -> bool:
     around = keys.places.up(keys.places.region_of[spot])
     inside = takewhile(lambda one: one[1] is not loop, around)
     return any(op is not None and op.construct == "try" and region is not op.regions[0] for region, op in inside)
+
+
+def _is_chosen(use: Use, keys: KeyFacts) -> bool:
+    """Whether the seed of a key is a setting or an argument: whoever gives it asks for the same numbers every time."""
+    made = keys.terms.made_by.get(root(use.term))
+    return made is not None and bool(made[0].operands)
 
 
 def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:

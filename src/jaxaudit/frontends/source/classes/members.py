@@ -71,6 +71,11 @@ def parameter_of(cls: ClassValue, field: str) -> str:
     return field.lstrip("_") if renames_fields(cls) else field
 
 
+def setter_of(name: str) -> str:
+    """Return the name under which a class keeps what sets a property; the blank keeps it apart from its members."""
+    return f"{name} setter"
+
+
 def library_bases(cls: ClassValue) -> Iterator[str]:
     """Return the qualified names of the library classes a class inherits from."""
     for current in ancestry(cls):

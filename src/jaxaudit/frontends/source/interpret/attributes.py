@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 
 from jaxaudit.frontends.source.classes.fields import role
-from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, has_unknown_base, library_bases
+from jaxaudit.frontends.source.classes.members import (
+    ancestry,
+    find_in_class,
+    has_unknown_base,
+    library_bases,
+    setter_of,
+)
 from jaxaudit.frontends.source.classes.round_trips import left_out
 from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -80,9 +86,9 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
         case Super():
             return _super_attribute(it, base, name, span)
         case _:
-            # Where a `try` catches what is missing, it is asked for here, whoever gets it later.
-            caught = it.frame.guarded and has_attribute(it, base, name) is False
-            return it.load_attribute(Attribute(base, name), span) if caught else Attribute(base, name)
+            # What is missing is asked for here, whoever gets it later.
+            missing = has_attribute(it, base, name) is False
+            return it.load_attribute(Attribute(base, name), span) if missing else Attribute(base, name)
 
 
 def _module_attribute(it: Interpreter, base: ModuleValue, name: str, span: Span) -> Abstract:
@@ -314,6 +320,11 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
     attrs: dict[str, object] = {"name": name, "augmented": augmented}
     named(value, name)
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
+        if isinstance(setter := find_in_class(box.cls, setter_of(name)), FunctionValue):
+            it.call(BoundMethod(setter, base), Arguments((value,)), span)
+            return
+        if find_in_class(box.cls, "__setattr__") is not None:
+            value = it.unknown("the class has its own way to set attributes", span, name)
         attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
         value = settings.stored(it, box.cls, value, span)
         if isinstance(value, Ref):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from jaxaudit.frontends.source.classes.members import setter_of
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import (
@@ -57,6 +58,8 @@ def _apply_one(it: Interpreter, value: Abstract, decorator: Abstract, span: obje
     if name in _TRANSPARENT:
         return value
     if isinstance(decorator, Attribute) and decorator.name in ("setter", "deleter", "getter"):
+        if decorator.name == "setter" and isinstance(value, FunctionValue):
+            it.frame.env[setter_of(value.name)] = value
         return decorator.receiver
     return it.call(decorator, Arguments((value,)), span)  # type: ignore[arg-type]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
+from dataclasses import replace
 
 from jaxaudit.frontends.source.classes.members import UNHASHABLE, is_one_of_a_kind, is_unhashable, library_bases
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -15,6 +16,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     structure_leaves,
 )
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode
+from jaxaudit.frontends.source.interpret.which import other_code
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -98,7 +100,8 @@ def statics_of(it: Interpreter, callee: Transformed) -> Statics:
         if not all(isinstance(part, Const) for part in parts):
             return Statics(known=False)
         wanted += [part.value for part in parts if isinstance(part, Const) and part.value is not None]
-    return _matched(wanted, signature_of(callee.function))
+    signature = signature_of(callee.function)
+    return _matched(wanted, replace(signature, open=signature.open or bool(other_code(it, callee.function))))
 
 
 def _matched(wanted: Seq[object], signature: Signature) -> Statics:

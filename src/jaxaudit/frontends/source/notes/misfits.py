@@ -10,13 +10,12 @@ from jaxaudit.frontends.source.classes.members import (
     constructor,
     find_in_class,
     has_unknown_base,
-    is_abstract,
     library_bases,
     metaclass,
     parameter_of,
-    resolution_order,
 )
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.interpret.which import other_code
 from jaxaudit.frontends.source.notes.options import options
 from jaxaudit.frontends.source.values.arguments import Arguments, Fit, Parameters, fit, parameters
 from jaxaudit.frontends.source.values.callables import (
@@ -37,7 +36,6 @@ from jaxaudit.spans import Span, span_of
 _NAMED = bases("named")
 _PLAIN = bases("stateless") | bases("namedtuple") | bases("fields") | _NAMED
 """Bases that add no fields to a record."""
-_NEUTRAL = bases("neutral")
 _DECORATORS = decorators("init") | decorators("registered") | decorators("neutral")
 """Decorators that leave the constructor as it is, or make one of the fields."""
 _CHOOSING = frozenset(("init",))
@@ -107,11 +105,11 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
             )
             return _compare(it, callee.function, merged)
         case BoundMethod():
-            compared = _fit(callee.function, given.prepended(callee.receiver), _other_method(it, callee))
+            compared = _fit(callee.function, given.prepended(callee.receiver), other_code(it, callee))
             other = _for_others(it, callee.receiver) or _left_empty(callee.function) if compared.wrong else ""
             return callee.function.name, Fit(open=other) if other else compared
         case FunctionValue():
-            return callee.name, _fit(callee, given, _overridden(it, callee))
+            return callee.name, _fit(callee, given, other_code(it, callee))
         case ClassValue() if made_by := metaclass(callee):
             return callee.name, Fit(open=f"the metaclass `{made_by}` makes the objects of `{callee.name}`")
         case ClassValue():
@@ -149,33 +147,6 @@ def _fit(function: FunctionValue, given: Arguments, other: str) -> Fit:
     return Fit(open=other) if other and not compared.open else compared
 
 
-def _overridden(it: Interpreter, function: FunctionValue) -> str:
-    """Return why another method may be called: a subclass in sight has one of its own, or is expected to."""
-    owner, name = function.owner, function.name
-    if owner is None:
-        return ""
-    if is_abstract(function):
-        return f"`{name}` is left to subclasses"
-    heirs = (one for one in it.heirs.get(owner, ()) if one is not owner and name in one.namespace)
-    other = next(heirs, None)
-    return "" if other is None else f"`{other.name}` has a `{name}` of its own"
-
-
-def _other_method(it: Interpreter, method: BoundMethod) -> str:
-    """Return why another method than this one may be called: the object may be of another class in sight."""
-    behind, receiver, function = method.behind, method.receiver, method.function
-    box = it.heap[receiver] if isinstance(receiver, Ref) else None
-    exact = box.cls if isinstance(box, ObjectBox) and box.value is None and not has_unknown_base(box.cls) else None
-    if behind is None:
-        if exact is not None and not is_abstract(function):
-            return ""
-        return _replaced(it, function) or _overridden(it, function)
-    for cls in it.heirs.get(behind, ()) if exact is None else [exact]:
-        if _found_behind(cls, behind, function.name) is not function:
-            return f"which `{function.name}` `super()` finds in a `{cls.name}` is not known"
-    return ""
-
-
 def _for_others(it: Interpreter, receiver: Abstract) -> str:
     """Return why an object may not be meant: others may be given, and a condition says for which this is done."""
     caller = it.frame.function
@@ -200,27 +171,6 @@ def _left_empty(function: FunctionValue) -> str:
         return ""
     above = any(function.name in one.namespace for one in ancestry(owner) if one is not owner)
     return f"`{owner.name}` leaves `{function.name}` empty" if above else ""
-
-
-def _replaced(it: Interpreter, function: FunctionValue) -> str:
-    """Return why a subclass's method may not be meant: what calls it is written for the one of its own class."""
-    caller = None if it.frame.function is None else it.frame.function.owner
-    own = None if caller is None or caller is function.owner else find_in_class(caller, function.name)
-    if function.owner is None or not isinstance(own, FunctionValue) or own is function or is_abstract(own):
-        return ""
-    return f"no such call on a `{function.owner.name}` is in sight" if caller in ancestry(function.owner) else ""
-
-
-def _found_behind(cls: ClassValue, owner: ClassValue, name: str) -> Abstract | None:
-    """Return the member that `super()` in a method of `owner` finds in an object of a class; None where open."""
-    order = resolution_order(cls)
-    for one in order[order.index(owner) + 1 :] if owner in order else ():
-        if isinstance(one, ClassValue):
-            if name in one.namespace:
-                return one.namespace[name]
-        elif not isinstance(one, Library) or one.name not in _NEUTRAL:
-            return None
-    return None
 
 
 def _meant(it: Interpreter, cls: ClassValue) -> list[ClassValue]:

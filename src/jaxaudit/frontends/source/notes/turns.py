@@ -278,7 +278,7 @@ def _sums(loop: ast.For | ast.AsyncFor, around: list[ast.AST]) -> Iterator[Turn]
         if adds and len(adds) == len(bindings):
             early = [one for one in own if isinstance(one, ast.Return) and _throws_away(one, name, start, later)]
             yield Turn("sum", early[0] if early else adds[0], name, "thrown away" if early else "")
-        elif len(bindings) == 1 and name not in _read_in(own):
+        elif len(bindings) == 1 and name not in _read_in(own) and not isinstance(bindings[0], ast.AugAssign):
             if bindings[0] in loop.body and any(_is_mean(one, name, loop) for one in later):
                 yield Turn("sum", bindings[0], name, "overwritten")
             elif name in _read_in(later) and any(_is_number(before[one], start) for one in summed & before.keys()):
@@ -304,9 +304,9 @@ def _starts_at(node: ast.stmt) -> str:
 
 def _adds_to(node: ast.AST, name: str) -> bool:
     match node:
-        case ast.AugAssign(op=ast.Add()):
+        case ast.AugAssign(op=ast.Add() | ast.Sub()):
             return True
-        case ast.Assign(value=ast.BinOp(op=ast.Add(), left=left, right=right)):
+        case ast.Assign(value=ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right)):
             return any(isinstance(one, ast.Name) and one.id == name for one in (left, right))
     return False
 
