@@ -89,6 +89,20 @@ def test_a_shared_key_under_vmap_is_found_by_the_markers():
     assert found == {(line_of(main) + 1, "same-key-across-vmap")}
 
 
+def test_a_key_with_the_position_along_the_map_folded_in_is_another_for_each_element():
+    def each(key):
+        def turn(x, sub):
+            return x + jax.random.normal(sub), None
+
+        key = jax.random.fold_in(key, jax.lax.axis_index("rows"))
+        return jax.lax.scan(turn, 0.0, jax.random.split(key, 3))[0]
+
+    def rows(key):
+        return jax.vmap(lambda x: x + each(key), axis_name="rows")(jnp.zeros(4))
+
+    assert not violations(trace(rows, jax.random.key(0)))
+
+
 def test_a_closed_over_key_under_vmap_is_found():
     def main(key, xs):
         return jax.vmap(lambda x: x + jax.random.normal(key))(xs)

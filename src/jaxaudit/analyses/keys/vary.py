@@ -207,6 +207,9 @@ class Variation:
             return Vary.SAME
         if op.name in _CHANGING or op.qualified in _CHANGING_FUNCTIONS:
             return Vary.VARIES
+        # In a trace the position along a map with a name is a row of numbers, one for each element.
+        if op.api == "axis_index" and self.op.axis_name is not None:
+            return Vary.VARIES
         once = self._compiled_once(op)
         if op.name in _FETCHED or op.qualified in _FETCHING_FUNCTIONS:
             return Vary.VARIES if self.op.name in _RUN_BY_PYTHON and once is None else Vary.SAME
