@@ -83,3 +83,17 @@ def test_chains_of_calls_cost_what_their_length_says() -> None:
 def test_values_that_are_read_twice_cost_what_their_number_says(statement: str) -> None:
     work(HEAD)  # imports
     assert work(repeated(statement, 32)) < 3 * work(repeated(statement, 16))
+
+
+def carried_beside(size: int) -> str:
+    """One loop that carries many parts, each renewed by itself."""
+    names = [f"a{i}" for i in range(size)]
+    parts, starts = ", ".join(names), ", ".join("0.0" for _ in names)
+    steps = "".join(f"        {one} = {one} * 0.9 + x\n" for one in names)
+    body = f"    def step(carry, x):\n        {parts} = carry\n{steps}        return ({parts}), x\n"
+    return f"{HEAD}def run(xs):\n{body}    return jax.lax.scan(step, ({starts}), xs)\n\nprint(run(jnp.ones(3)))\n"
+
+
+def test_loops_cost_what_the_number_of_parts_that_they_carry_says() -> None:
+    work(HEAD)  # imports
+    assert work(carried_beside(80)) < 2.5 * work(carried_beside(40))

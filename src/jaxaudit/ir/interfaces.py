@@ -6,14 +6,16 @@ and `leaves_as` answer both questions for any op; analyses follow values across 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 from jaxaudit.ir.functions import CUMULATIVE, FLIPS, NEGATIONS
 from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, MOVING
 from jaxaudit.ir.record import record
 from jaxaudit.ir.types import REST, Exit, Op, Region
 from jaxaudit.ir.values import Argument, Value, index_parts, is_whole
+
+Seen = TypeVar("Seen")
 
 _COUNTED = frozenset(("py.loop", "py.while", "fori"))
 """Loops whose regions have a counter as first parameter."""
@@ -28,6 +30,15 @@ class Carried(NamedTuple):
     """The operand that the first turn gets."""
     position: int
     """Where the region gives the next one, and the loop the last one, among their results."""
+
+
+def _kept(op: Op, what: object, make: Callable[[], Seen]) -> Seen:
+    """Return what is told of an op, made when it is first asked for: who looks at all parts asks for each of them."""
+    if op.views is None:
+        op.views = {}
+    if what not in op.views:
+        op.views[what] = make()
+    return op.views[what]
 
 
 @record
@@ -48,6 +59,9 @@ class Loop:
 
     def carried_in(self, region: Region) -> list[Carried]:
         """Return what the loop carries, as one of its regions names it."""
+        return _kept(self.op, id(region), lambda: self._carried_in(region))
+
+    def _carried_in(self, region: Region) -> list[Carried]:
         first, start, count = self.layout(region)
         params, starts = region.params[first : first + count], self.op.operands[start : start + count]
         return list(map(Carried, params, starts, range(count)))
@@ -81,8 +95,11 @@ class Loop:
     @property
     def successors(self) -> list[tuple[Value, Value]]:
         """Each parameter of the body that is carried, with what the body gives for the next turn."""
-        results = self.body.results
-        return [(one.param, results[one.position]) for one in self.carried if one.position < len(results)]
+        return _kept(self.op, "successors", self._successors)
+
+    def _successors(self) -> list[tuple[Value, Value]]:
+        first, _, count = self.layout(self.body)
+        return list(zip(self.body.params[first : first + count], self.body.results, strict=False))
 
     @property
     def counter(self) -> Value | None:

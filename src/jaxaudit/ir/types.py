@@ -62,6 +62,8 @@ class Op(Attributes):
     """The function by its qualified name (`jax.numpy.sum`), or by the name its author gave it."""
     function: str = field(init=False, repr=False)
     """The canonical id of the function that the op is a call of: `subtract`, however it was spelled."""
+    views: dict[object, Any] | None = field(init=False, default=None, repr=False)
+    """What `ir.interfaces` tells of the op, as far as somebody asked."""
 
     def __post_init__(self) -> None:
         # Everybody asks for these two, so they are no attributes that are looked up.
