@@ -33,7 +33,7 @@ from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Branch, Loop, Part, given_to, inside_of
-from jaxaudit.ir.ops import BODIES, DERIVATIVES, MAPPED, SELECTED, VOCABULARY
+from jaxaudit.ir.ops import BODIES, DERIVATIVES, ELEMENTWISE, MAPPED, SELECTED, VOCABULARY
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import lookup, playing, plays, updates
 from jaxaudit.libraries.results import Like, Parts, Result
@@ -367,7 +367,7 @@ class VersionsDomain:
         """Return the trees to whose leaves a mapped function adds something, or mixes something in."""
         region = op.regions[0]
         made = self._flow.maker(region.results[0]) if len(region.results) == 1 else None
-        if made is None or made.name not in ("array.map", "array.select"):
+        if made is None or made.name not in ELEMENTWISE:
             return []
         leaves = [(at, leaf) for at, leaf in enumerate(region.params) if leaf in made.operands]
         scaled = (

@@ -183,6 +183,8 @@ INLINE = PYTHON_LOOPS | {"py.branch"}
 
 STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
 """Ops that put a value where other code may find it."""
+ELEMENTWISE = frozenset(("array.map", "array.select"))
+"""Ops that compute or choose each element of their result by itself."""
 JOINING = frozenset(("array.select", "py.join", "array.join"))
 """Ops that give elements of several arrays back, as they are."""
 PASSED_ON = frozenset(("array.convert", "device.place", "grad.stop", "key.clone", "key.within"))

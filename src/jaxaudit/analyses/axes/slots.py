@@ -22,7 +22,7 @@ from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import REST, Op, Region, Value
 from jaxaudit.ir.functions import NOT_BROADCASTING
 from jaxaudit.ir.interfaces import Loop, leaves_as
-from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.ops import ELEMENTWISE, PASSED_ON
 from jaxaudit.ir.record import record, replace
 
 
@@ -35,7 +35,7 @@ class Slot:
     """Counted from the front; from the back where that is all that is known; None where a `vmap` around took it."""
 
 
-_KEEPING_PLACES = PASSED_ON | {"array.map", "array.select", "array.scan", "array.normalise"}
+_KEEPING_PLACES = PASSED_ON | ELEMENTWISE | {"array.scan", "array.normalise"}
 
 Origins = tuple[frozenset[Slot], ...]
 """The axes of operands that each axis of a result is."""

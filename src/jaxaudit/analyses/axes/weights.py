@@ -18,7 +18,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, GROWING_ALONG, LINEAR
 from jaxaudit.ir.interfaces import Mapped, moved
-from jaxaudit.ir.ops import KEEPING, PASSED_ON
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, PASSED_ON
 from jaxaudit.ir.record import record
 
 
@@ -191,7 +191,7 @@ def _compared(normalise: Op, flow: Flow) -> Iterator[Op]:
 
     def before(value: Value) -> Sequence[Value]:
         op = flow.maker(value)
-        changes = op is not None and (op.name in PASSED_ON or op.name in ("array.map", "array.select"))
+        changes = op is not None and (op.name in PASSED_ON or op.name in ELEMENTWISE)
         return op.operands if op is not None and changes else behind(flow, value, nothing)
 
     made = (flow.maker(value) for value in walk(normalise.operands[:1], before))

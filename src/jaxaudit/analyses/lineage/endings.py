@@ -19,7 +19,7 @@ from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DISJUNCTIONS, TRUTHS
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.ops import ELEMENTWISE, LOOPS
 from jaxaudit.ir.record import record, replace
 
 _READ = ("py.attr", "py.item", "py.unpack")
@@ -66,7 +66,7 @@ def _of_sums(facts: Facts) -> Iterator[Reading]:
         for start in (carried.start for carried in one.course.carried if carried.param in used):
             made = one.sums.maker(start)
             stops = [flag for part in one.sums.products(start) for flag in flags(facts.flow, part, one.sums.context)]
-            if made is not None and made.name in ("array.map", "array.select"):
+            if made is not None and made.name in ELEMENTWISE:
                 yield from (Reading(made, flag, "started", start) for flag in stops)
 
 
@@ -110,7 +110,7 @@ def _given_back(op: Op, flow: Flow) -> Iterator[Renewal]:
     sums, made_of = Sums(flow, {}), dict[Value, set[object]]()
     for value in dict.fromkeys(op.operands):
         made = flow.maker(value)
-        if parts and made is not None and made.name in ("array.map", "array.select"):
+        if parts and made is not None and made.name in ELEMENTWISE:
             factors = {factor for part in sums.products(value) for factor in part.factors}
             made_of[value] = {parts[factor] for factor in factors if factor in parts}
     alone = {part: [value for value, keys in made_of.items() if keys == {key}] for part, key in parts.items()}
@@ -148,7 +148,7 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
     """Tell by which flags a part of a state goes on, where it starts anew otherwise."""
     flow, new = facts.flow, moment(facts.flow, one.new)
     made = flow.maker(new.value)
-    if made is None or made.name not in ("array.map", "array.select") or new.path or new.shift or new.loop:
+    if made is None or made.name not in ELEMENTWISE or new.path or new.shift or new.loop:
         return
     parts = Sums(flow, {}).products(new.value)
     goes_on = [part for part in parts if any(_uses(factor, (one.old,), flow) for factor in part.factors)]

@@ -15,7 +15,7 @@ from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.queries import behind, depends, sources, through_ops, walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Branch, Loop, Recurrence, Turn, complement
-from jaxaudit.ir.ops import LOOPS, PASSED_ON
+from jaxaudit.ir.ops import ELEMENTWISE, LOOPS, PASSED_ON
 from jaxaudit.ir.record import record, replace
 
 
@@ -178,7 +178,7 @@ def _hands_numbers_on(op: Op) -> bool:
 
 def _stacking(value: Value, flow: Flow) -> Iterator[Op]:
     """Return the scans that stacked what an array is made of, element by element."""
-    elementwise = through_ops("array.map", "array.select", *PASSED_ON)
+    elementwise = through_ops(*ELEMENTWISE, *PASSED_ON)
     for one in walk((value,), lambda one: () if _is_stacked(one, flow) else behind(flow, one, elementwise)):
         op = flow.maker(one)
         if op is not None and _is_stacked(one, flow):

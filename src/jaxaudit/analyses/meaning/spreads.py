@@ -17,7 +17,7 @@ from jaxaudit.analyses.lineage.products import Product, Products, Sums, is_whole
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMAL_DRAWS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
-from jaxaudit.ir.ops import COMPUTED, KEEPING
+from jaxaudit.ir.ops import COMPUTED, ELEMENTWISE, KEEPING
 from jaxaudit.ir.record import record, replace
 from jaxaudit.libraries.meanings import SPREADS_TAKEN
 from jaxaudit.spans import Span
@@ -293,7 +293,7 @@ class Reader:
         if whole is not None:
             return [(whole, 1.0)]
         x, y = op.argument("x", "a", "arr", "base"), op.argument("y", "exp")
-        if op.name not in ("array.map", "array.select") or not op.operands:
+        if op.name not in ELEMENTWISE or not op.operands:
             return None
         if op.function in _POWERS:
             return [(op.operands[0], _POWERS[op.function])]

@@ -11,11 +11,11 @@ from jaxaudit.analyses.meaning.samples import Sample, outside, readers, samples
 from jaxaudit.analyses.queries import entered, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import DENSITIES, LINEAR, LOG_SPACE, SCALINGS, SUMS_OF_TWO
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import plays
 
-_ELEMENTWISE = KEEPING | {"array.map", "array.select", "array.reduce"}
+_ELEMENTWISE = KEEPING | ELEMENTWISE | {"array.reduce"}
 """Ops after which a density is still one, be it summed."""
 _SHOWN = ("py.return", "py.format", "py.print", "array.shape")
 """Ops that compute nothing of the numbers they read."""

@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.subscripts import shortest
 from jaxaudit.ir import Op, Program, Size, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.ir.ops import ALONG_AN_AXIS, KEEPING
+from jaxaudit.ir.ops import ALONG_AN_AXIS, ELEMENTWISE, KEEPING
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Shaped
@@ -129,7 +129,7 @@ def _counted_from_the_end(op: Op, facts: Facts) -> Op | None:
     before, after = (facts.get(Shapes).of(value).dims for value in (*op.operands[:1], *op.results[:1]))
     if not before or not after or before[-1] != ONE:
         return None
-    kept = ("array.map", "array.select", *KEEPING)
+    kept = ELEMENTWISE | KEEPING
     for value in walk(op.results[:1], lambda one: ahead(facts.flow, one, through_ops(*kept))):
         for reader in facts.flow.readers.get(value, ()):
             dims = facts.get(Shapes).of(value).dims
@@ -146,7 +146,7 @@ def _is_last(op: Op) -> bool:
 
 def _setting(value: Value, flow: Flow) -> Size | None:
     """Return the named number 1 that gave an array its last axis: the width of a layer, the last entry of a shape."""
-    made = origin(flow, made_of(flow, value, through_ops("array.map", "array.select")), {}, in_element=True).op
+    made = origin(flow, made_of(flow, value, through_ops(*ELEMENTWISE)), {}, in_element=True).op
     if made is None:
         return None
     if made.name == "array.dot" and len(made.operands) == 2:

@@ -28,7 +28,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SPREADS, SUMS_OF_TWO
-from jaxaudit.ir.ops import KEEPING, LOOKED_AT, MOVING
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, LOOKED_AT, MOVING
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
@@ -427,7 +427,7 @@ def _of_two_ranks(one: TwoRanks) -> Obligation:
     )
 
 
-_HANDED_ON = through_ops("array.map", "array.select", *KEEPING)
+_HANDED_ON = through_ops(*ELEMENTWISE, *KEEPING)
 
 
 def samples(facts: Facts) -> Iterator[Obligation]:

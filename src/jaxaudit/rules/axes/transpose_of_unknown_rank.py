@@ -11,6 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import ELEMENTWISE
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 
@@ -90,7 +91,7 @@ def _judge(op: Op, shapes: Shapes, flow: Flow) -> Obligation:
 
 def _comes_back(value: Value, flow: Flow) -> bool:
     """Whether a value goes through elementwise ops alone to another transpose without axes."""
-    through = through_ops("array.map", "array.select")
+    through = through_ops(*ELEMENTWISE)
     for one in walk((value,), lambda one: made_by(flow, one, through)):
         readers = flow.readers.get(one, ())
         back = (through(op) or (op.name == "array.permute" and _is_bare(op)) for op in readers)

@@ -9,6 +9,7 @@ from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS, SUMS_OF_TWO
+from jaxaudit.ir.ops import ELEMENTWISE
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved
 
 
@@ -90,7 +91,7 @@ def _is_logarithm(value: Value, meanings: Meanings) -> bool:
 def _is_own_softmax(weight: Value, term: Value, meanings: Meanings) -> bool:
     """Whether a weight is the softmax of the very scores that it weighs."""
     made, source = meanings.flow.maker(weight), meanings.flow.maker(term)
-    if meanings.of(term) is not None or (source is not None and source.name in ("array.map", "array.select")):
+    if meanings.of(term) is not None or (source is not None and source.name in ELEMENTWISE):
         # Something was done to the scores: they may well be normalised.
         return False
     if made is not None and made.function == "exp" and made.operands:

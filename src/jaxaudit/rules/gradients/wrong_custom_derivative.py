@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, EXTREMES, FIXED
 from jaxaudit.ir.interfaces import given_to
-from jaxaudit.ir.ops import COMPUTED, PASSED_ON, UNFOLLOWED
+from jaxaudit.ir.ops import COMPUTED, ELEMENTWISE, PASSED_ON, UNFOLLOWED
 from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.values import leaves_nothing_out
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Subject, Verdict, proved, unknown
@@ -24,7 +24,7 @@ from jaxaudit.rules.gradients._shared.transposes import untransposed
 from jaxaudit.spans import Span
 
 _COMPUTES = COMPUTED | {"array.select"}
-_ELEMENT_BY_ELEMENT = PASSED_ON | {"array.map", "array.select", "py.call", "py.const"}
+_ELEMENT_BY_ELEMENT = PASSED_ON | ELEMENTWISE | {"py.call", "py.const"}
 _FLAT = 1e-6
 _OPAQUE = UNFOLLOWED | {"py.call_library", "py.global", "py.attr", "py.element", "callback"}
 

@@ -27,7 +27,7 @@ from jaxaudit.ir.functions import (
     SCALINGS,
     SPREADS,
 )
-from jaxaudit.ir.ops import MOVING, SELECTED
+from jaxaudit.ir.ops import ELEMENTWISE, MOVING, SELECTED
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 
 _REPLACES = NAN_TESTS | NAN_SKIPPING
@@ -213,7 +213,7 @@ def _is_transformed(op: Op, flow: Flow) -> bool:
 def _is_direct(use: Use, ranges: Ranges, flow: Flow) -> bool:
     """Whether the argument is itself what was cut off at zero, rather than something computed from that."""
     maker = flow.maker(use.argument)
-    if maker is None or maker.name not in ("array.map", "array.select"):
+    if maker is None or maker.name not in ELEMENTWISE:
         return False
     given = [one for one in maker.arguments.values() if isinstance(one, Value)]
     return all(ranges.of(one).zero is None for one in given)

@@ -14,7 +14,7 @@ from jaxaudit.analyses.queries import sources
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Argument, Exit, Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.ops import ELEMENTWISE, PASSED_ON
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, named, proved, unknown
@@ -438,4 +438,4 @@ def _keeps_places(flow: Flow, op: Op) -> bool:
     if op.name == "py.unpack":
         made = flow.maker(op.operands[0])
         return made is not None and made.qualified == _RAVEL
-    return op.name in PASSED_ON or op.name in ("array.map", "array.select")
+    return op.name in PASSED_ON or op.name in ELEMENTWISE

@@ -11,11 +11,11 @@ from jaxaudit.analyses.queries import ahead, behind, left, nothing, readers, wal
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import REST, Argument, Op, Program, Value
 from jaxaudit.ir.interfaces import Recurrence, Turn
-from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING
 from jaxaudit.ir.values import index_parts, is_whole
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
-_ELEMENTWISE = (KEEPING - {"array.permute", "array.reshape"}) | {"array.map", "array.select"}
+_ELEMENTWISE = (KEEPING - {"array.permute", "array.reshape"}) | ELEMENTWISE
 
 _RETURNS = """
 def returns(rewards, values):
@@ -263,7 +263,7 @@ def _onward(value: Value, flow: Flow) -> Iterator[Value]:
 def _meets(op: Op, axis: int) -> bool:
     """Whether an op takes two arrays element by element."""
     joined = op.name == "array.join" and op.arguments.get("axis", 0) not in (None, axis)
-    return joined or (op.name in ("array.map", "array.select") and len(op.operands) > 1)
+    return joined or (op.name in ELEMENTWISE and len(op.operands) > 1)
 
 
 def _back(value: Value, axis: int, flow: Flow) -> Iterator[Value]:

@@ -12,12 +12,12 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import REORDERED, REORDERINGS, SORTED, SPREADS
 from jaxaudit.ir.interfaces import Mapped
-from jaxaudit.ir.ops import KEEPING, UNFOLLOWED
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.vmap._shared.layers import has_outputs_last, is_layer, layer_ahead, layer_behind, takes_statistics
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
-_ENTRY_BY_ENTRY = through_ops("array.map", "array.select", *KEEPING)
+_ENTRY_BY_ENTRY = through_ops(*ELEMENTWISE, *KEEPING)
 
 _PROGRAM = """
 def loss(ratio, adv):

@@ -17,14 +17,15 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer
 from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.ops import ELEMENTWISE
 
-_PAIRED = frozenset(("array.map", "array.select", "array.dot", "array.join"))
+_PAIRED = ELEMENTWISE | {"array.dot", "array.join"}
 """Ops of which every operand is an array."""
 OPS = _PAIRED | frozenset(
     """py.item array.reduce array.order array.linalg array.scan array.reshape array.permute array.expand array.squeeze
     array.move array.split array.gather array.scatter""".split()
 )
-_CLASHING = frozenset(("array.map", "array.select", "matmul", "dot"))
+_CLASHING = ELEMENTWISE | {"matmul", "dot"}
 """Ops and functions that name no axes: what clashes where there are many does so where there are more."""
 
 

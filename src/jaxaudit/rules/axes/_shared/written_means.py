@@ -16,7 +16,7 @@ from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, NORMALISED_EXPONENTIALS, PICKED_POSITIONS, ROOTS, SCALINGS
 from jaxaudit.ir.interfaces import moved
-from jaxaudit.ir.ops import KEEPING, MOVING, REDUCING
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, MOVING, REDUCING
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
 
@@ -24,9 +24,7 @@ _Places = frozenset[int]
 
 _RANKED = NORMALISED_EXPONENTIALS | PICKED_POSITIONS | {"logsumexp", "top_k"}
 """What is done with similarities: the largest of each row are searched."""
-_SCALED = through_ops("array.map", "array.select", *KEEPING)
-
-_HANDED_ON = through_ops("array.map", "array.select", *KEEPING)
+_HANDED_ON = through_ops(*ELEMENTWISE, *KEEPING)
 
 
 def judged_means(facts: Facts) -> Iterator[Obligation]:
@@ -154,7 +152,7 @@ def _norm(value: Value, flow: Flow, *, inverse: bool) -> tuple[Op | None, Value 
 
 def _is_ranked(facts: Facts, product: Op) -> bool:
     """Whether what comes out is a score among others: the largest one counts."""
-    values = walk((plain(product.result, facts.flow),), lambda value: ahead(facts.flow, value, _SCALED))
+    values = walk((plain(product.result, facts.flow),), lambda value: ahead(facts.flow, value, _HANDED_ON))
     readers = [op for value in values for op in facts.flow.readers.get(value, ())]
     return any(op.function in _RANKED or op.loss for op in readers)
 

@@ -9,13 +9,13 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.ops import PASSED_ON, REARRANGED
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.gradients._shared.optimizers import made_as
 
 _APPLIES = frozenset(name.rpartition(".")[2] for name in playing("optimizer.apply", "train_state.step"))
-_CARRIES = REARRANGED | PASSED_ON | {"array.map", "array.select"}
+_CARRIES = KEEPING | ELEMENTWISE
 
 
 @record

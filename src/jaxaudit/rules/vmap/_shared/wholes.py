@@ -20,13 +20,11 @@ from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LINEAR, NORMS, SCALINGS
 from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.ir.ops import MAPPED, REDUCING
+from jaxaudit.ir.ops import ELEMENTWISE, MAPPED, REDUCING
 from jaxaudit.ir.record import record, replace
 
-_MEETING = frozenset(("array.map", "array.select", "array.dot", "array.gather", "py.item", "py.call_library"))
+_MEETING = ELEMENTWISE | {"array.dot", "array.gather", "py.item", "py.call_library"}
 """Ops in which rows meet one element; of an index, rows of places meet what they are taken from."""
-_ALIGNED = frozenset(("array.map", "array.select"))
-"""The same for the steps of a scan, each of which may well evaluate what it has learned so far on all rows."""
 _ALONG = ("array.normalise", "array.scan", "array.order")
 """Ops that work along an axis and keep it."""
 
@@ -125,7 +123,7 @@ def _is_met_elsewhere(whole: Whole, facts: Facts) -> bool:
     starts = [Slot(one, whole.place) for one in (*names, *(value for op in read for value in op.results))]
     for slot in walk(starts, lambda one: (made for _, made in onward(facts, one))):
         for op in flow.readers.get(slot.value, ()):
-            outside = op.name in _ALIGNED and not flow.places.within(flow.places.region_of[op], whole.op.regions[0])
+            outside = op.name in ELEMENTWISE and not flow.places.within(flow.places.region_of[op], whole.op.regions[0])
             if outside and any(_is_one_with(slot, met, whole.mapped.dim) for met in _meetings(op, facts)):
                 return True
     return False
@@ -219,7 +217,7 @@ class _Way:
 
     def met(self, op: Op, value: Value) -> Iterator[Value]:
         """Return what meets the axis in an op, row by row, without having it."""
-        meeting = _MEETING if self.whole.op.name in MAPPED else _ALIGNED
+        meeting = _MEETING if self.whole.op.name in MAPPED else ELEMENTWISE
         if not op.regions and self.is_inside(op) and self.goes_on(op, value) and op.name in meeting:
             yield from (one for one in op.operands if one is not value and not self._places(one))
 
