@@ -77,7 +77,7 @@ def observe(request: Request) -> Reply:
     reply = gather(sites, ending, observer.retraces, faults, observer.watch.seen.all(), probe=request.probe)
     if not request.probe or not sites:
         return reply
-    return replace(reply, unsteady=traced_again(sites), replayed=replayed(sites))
+    return replace(reply, unsteady=traced_again(sites), replayed=replayed(sites, hurried=bool(request.timeout)))
 
 
 def gather(
@@ -129,12 +129,12 @@ def traced_again(sites: Sequence[Site]) -> tuple[Unsteady, ...]:
         return ()
 
 
-def replayed(sites: Sequence[Site]) -> tuple[Replayed, ...]:
+def replayed(sites: Sequence[Site], *, hurried: bool) -> tuple[Replayed, ...]:
     """Evaluate first calls once more and tell what their numbers show; a fault of ours costs nothing else."""
     try:
         from jaxaudit.frontends.jaxpr.replay.run import replay_all
 
-        return replay_all(sites)
+        return replay_all(sites, hurried=hurried)
     except Exception:  # noqa: BLE001
         return ()
 

@@ -21,7 +21,7 @@ from jaxaudit.frontends.jaxpr.seen import Site
 
 SECONDS = 30.0
 """Of the processor, for all functions of a program together."""
-_MOST_SECONDS = 300.0
+_MOST_SECONDS, _HURRIED_SECONDS = 300.0, 5.0
 _MOST_EQUATIONS, _MOST_WORK = 10_000, 2e9
 _MOST_SUSPECTS = 8
 
@@ -61,20 +61,20 @@ class _Call:
         return first, others
 
 
-def replay_all(sites: Sequence[Site], seconds: float = SECONDS) -> tuple[Replayed, ...]:
-    """Replay what was seen, as far as the time allows."""
+def replay_all(sites: Sequence[Site], *, hurried: bool = False) -> tuple[Replayed, ...]:
+    """Replay what was seen, as far as the time allows; where somebody waits for the end, that is a few seconds."""
     # What others do on this machine is none of our affair: the time that counts is the processor's.
-    end = time.process_time() + seconds
-    return tuple(one for site in sites for one in _within(site, end))
+    end = time.process_time() + SECONDS
+    last = time.monotonic() + (_HURRIED_SECONDS if hurried else _MOST_SECONDS)
+    return tuple(one for site in sites for one in _within(site, end, last))
 
 
-def _within(site: Site, end: float) -> list[Replayed]:
+def _within(site: Site, end: float, last: float) -> list[Replayed]:
     """Replay in a thread of its own: a loop that takes long must not hold up the report."""
-    if stuck or time.process_time() > end:
+    if stuck or time.process_time() > end or time.monotonic() > last:
         return [_open(site, "the time for it was used up")]
     found: list[Replayed] = []
     thread = threading.Thread(target=lambda: found.extend(replay(site)), daemon=True)
-    last = time.monotonic() + _MOST_SECONDS
     with muted():
         thread.start()
         while thread.is_alive() and time.process_time() < end and time.monotonic() < last:
