@@ -104,3 +104,35 @@ def spread(given):
 
 ORIGIN = jnp.zeros(3)
 moved = spread(jnp.ones(3))
+
+
+# what a function inside sets on one of its ways, or for every leaf, is not set for sure
+def search(wanted, tree):
+    found, visits = False, 0
+
+    def visit(leaf):
+        nonlocal found, visits
+        visits += 1
+        if leaf is wanted:
+            found = True
+        return leaf
+
+    jax.tree.map(visit, tree)
+    return found, jnp.ones(visits)
+
+
+missing, visited = search(moved, {"a": ORIGIN, "b": masked})
+
+
+# a rule that a decorator declares is still a function
+@jax.custom_jvp
+def doubled(given):
+    return 2 * given
+
+
+@doubled.defjvp
+def doubled_rule(primals, tangents):
+    return doubled(*primals), 2 * tangents[0]
+
+
+pushed = doubled_rule((moved,), (moved,))[1]
