@@ -54,6 +54,7 @@ class Alignment:
     renamed: Mapping[str, str]
     """The new name of each file that has another one now."""
     _lines: dict[str, Mapping[int, Line]] = field(default_factory=dict)
+    _kept: dict[str, set[int]] = field(default_factory=dict)
 
     def path(self, before: str) -> str:
         """Return the name that a file has now."""
@@ -71,6 +72,16 @@ class Alignment:
             old, new = self.before.forms(before).lines, self.after.forms(self.path(before)).lines
             self._lines[before] = _aligned(old, new)
         return self._lines[before].get(number)
+
+    def is_changed(self, after: str, number: int) -> bool:
+        """Whether a line of the later state is not one that the earlier state has too."""
+        if self.is_same(after):
+            return False
+        if after not in self._kept:
+            before = next((old for old, new in self.renamed.items() if new == after), after)
+            lines = (self.line(before, at) for at, _ in enumerate(self.before.forms(before).lines, 1))
+            self._kept[after] = {one.number for one in lines if one is not None and one.same}
+        return number not in self._kept[after]
 
 
 def align(comparison: Comparison) -> Alignment:

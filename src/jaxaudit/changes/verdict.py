@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from jaxaudit.cache import audit_texts
 from jaxaudit.changes.alignment import Alignment, Side, align
 from jaxaudit.changes.boundaries import boundary_changes
 from jaxaudit.changes.definitions import TOP, contents
+from jaxaudit.changes.facts import Computed, changed_facts
 from jaxaudit.changes.matching import Judged, Matching, Pair, match
 from jaxaudit.changes.scope import Name, Scope, scope_of
 from jaxaudit.changes.states import Comparison, State
 from jaxaudit.config import Config
-from jaxaudit.discover import decode_file, load_file
+from jaxaudit.discover import Loader, decode_file, load_file, loader, show_path
 from jaxaudit.frontends.base import SourceFile
+from jaxaudit.ir import Program
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.packages import JAX, package
 from jaxaudit.observation.store import NOTHING, Facts, facts_of
 from jaxaudit.outcome import Outcome
-from jaxaudit.reports.change import Broken, Change, ChangedFile, Fixed, Reason
+from jaxaudit.reports.change import BoundaryChange, Broken, Change, ChangedFile, Fixed, Reason
 from jaxaudit.reports.model import Finding, Report, Unknown
 from jaxaudit.rules.base import Verdict
 
@@ -46,11 +50,26 @@ def audit_change(
     known = facts_of(Path(path).absolute() for path in paths) if observed else NOTHING
     before, after = (_audited(state, comparison, paths, config, known, fresh=fresh) for state in _states(comparison))
     change, report = judge(before.report, after.report, sides)
+    faults = [*before.faults, *after.faults]
+    change = with_facts(change, *_guarded(partial(changed_facts, before.program, after.program, sides), faults))
     told = replace(change, audited=paths, touches_jax=bool(why), reasons=why)
-    faults = tuple(dict.fromkeys((*before.faults, *after.faults)))
     return replace(
-        after, report=replace(report, change=told), faults=faults, remarks=(*comparison.remarks, *after.remarks)
+        after,
+        report=replace(report, change=told),
+        faults=tuple(dict.fromkeys(faults)),
+        remarks=(*comparison.remarks, *after.remarks),
     )
+
+
+def _guarded(work: Callable[[], Computed], faults: list[str]) -> Computed:
+    """Do without the facts where they fail by a fault of ours: the rest of the report stands."""
+    try:
+        return work()
+    except Exception as error:
+        if os.environ.get("JAXAUDIT_DEBUG"):
+            raise
+        faults.append(f"internal error in comparing what is computed: {type(error).__name__}: {error}")
+        return (), False
 
 
 def judge(before: Report, after: Report, sides: Alignment) -> tuple[Change, Report]:
@@ -78,6 +97,17 @@ def judge(before: Report, after: Report, sides: Alignment) -> tuple[Change, Repo
         unknown=tuple(Unknown(new.rule, new.family, new.path, new.line, new.reason, new.column) for _, new in lost),
     )
     return change, report
+
+
+def with_facts(change: Change, facts: Iterable[BoundaryChange], same: bool) -> Change:
+    """Add what is computed otherwise and no boundary tells: there an option has the name of its function too.
+
+    Where all is computed as before, keys are used and arguments mapped as before, however that looks now.
+    """
+    kept = tuple(one for one in change.boundaries if not same or one.kind not in {"keys", "mapping", "axis"})
+    told = {(one.path, one.text.partition(" is ")[2]) for one in kept}
+    untold = tuple(one for one in facts if (one.path, one.text.partition(" is ")[2]) not in told)
+    return replace(change, boundaries=kept, facts=untold, same=same)
 
 
 def _only(findings: Sequence[Finding], ids: set[str]) -> tuple[Finding, ...]:
@@ -153,7 +183,17 @@ def _audited(
         return file if isinstance(file, SourceFile) else None
 
     texts = {Path(path).absolute(): state.files[path] for path in paths if path in state.files}
-    return audit_texts(texts, config, known, fetch, fresh=fresh)
+    outcome = audit_texts(texts, config, known, fetch, fresh=fresh)
+    return outcome if outcome.program.roots else replace(outcome, program=_read(texts, fetch))
+
+
+def _read(texts: Mapping[Path, bytes], fetch: Loader) -> Program:
+    """Read files again, of whose audit only the report was kept."""
+    from jaxaudit.frontends.source.read import read_source
+
+    decoded = (decode_file(show_path(path), text) for path, text in texts.items())
+    files = [one for one in decoded if isinstance(one, SourceFile)]
+    return read_source(files, loader(files, fetch=fetch)).program
 
 
 def _reasons(scope: Scope, sides: Alignment) -> tuple[Reason, ...]:

@@ -61,7 +61,8 @@ class BoundaryChange:
     """Something that other code relies on, and that is otherwise now."""
 
     kind: str
-    """`carry`, `axis`, `mapping`, `static`, `option`, `keys`, `results`, `parameters` or `type`."""
+    """`carry`, `axis`, `mapping`, `static`, `option`, `keys`, `results`, `parameters` or `type`; of facts `dependence`,
+    `version`, `operand`, `order`, `function` or `option`."""
     path: str
     line: int
     function: str
@@ -98,5 +99,9 @@ class Change:
     """The ids of issues and warnings about what was not there before."""
     fixed: tuple[Fixed, ...] = ()
     boundaries: tuple[BoundaryChange, ...] = ()
+    facts: tuple[BoundaryChange, ...] = ()
+    """What is computed otherwise than before, where no rule has a verdict on it."""
+    same: bool = False
+    """Whether all that the files return and store is surely computed as before: in other words at most."""
     kept: int = 0
     """How many issues and warnings of the audited files were there before; they are not in the report."""

@@ -93,5 +93,9 @@ def new_findings(report: Report, change: Change) -> list[Finding]:
 
 
 def still_undecided(report: Report, change: Change, *, verbose: bool = False) -> list[Broken]:
-    """Return what was proved and cannot be decided now, unless issues explain it: behind a break little is known."""
-    return [one for one in change.broken if one.verdict == "unknown" and (verbose or not report.issues)]
+    """Return what was proved and cannot be decided now, unless issues explain it: behind a break little is known.
+
+    Where all is computed as before, it is for us to see that it still holds.
+    """
+    shown = verbose or not (report.issues or change.same)
+    return [one for one in change.broken if one.verdict == "unknown" and shown]

@@ -137,8 +137,8 @@ def _lines(report: Report, name: str) -> Iterator[str]:
     if rest:
         yield ""
         yield f"{len(rest)} more: `jaxaudit diff` shows all."
-    for boundary in change.boundaries[: MOST_FINDINGS - len(shown)]:
-        yield f"note: {boundary.path}:{boundary.line} {boundary.text}"
+    for one in (*change.boundaries, *change.facts)[: MOST_FINDINGS - len(shown)]:
+        yield f"note: {one.path}:{one.line} {one.text}"
     rule = shown[0].rule if shown else ""
     if rule:
         yield ""

@@ -56,6 +56,8 @@ def _change_blocks(report: Report, change: Change) -> Iterator[Block]:
     yield Block("NO LONGER SHOWN TO HOLD", lost, 700)
     edges = [f"  {one.path}:{one.line} {one.kind}: {one.text}" for one in change.boundaries]
     yield Block("CHANGED AT BOUNDARIES (does every caller know?)", edges, 700)
+    facts = [f"  {one.path}:{one.line} {one.kind}: {one.text}" for one in change.facts]
+    yield Block("COMPUTED OTHERWISE (is it meant?)", facts, 700)
     touched = {one.path for one in change.files}
     leads = [f"  {one.path}:{one.line}: {one.text}" for one in report.leads if one.path in touched]
     yield Block("WORTH A SECOND LOOK IN WHAT CHANGED (facts, no verdicts)", leads, 600)

@@ -174,9 +174,8 @@ def _change_lines(report: Report, change: Change, full: _Full) -> Iterator[str]:
     yield from _section("New Findings", new, _FINDINGS_ROOM, "findings are")
     lost = [(words.place(one), one.rule, words.undecided(one)) for one in words.still_undecided(report, change)]
     yield from _rows("No Longer Shown To Hold", lost)
-    yield from _rows(
-        "Changed At Boundaries", [(f"{one.path}:{one.line}", one.kind, one.text) for one in change.boundaries]
-    )
+    for title, some in (("Changed At Boundaries", change.boundaries), ("Computed Otherwise", change.facts)):
+        yield from _rows(title, [(f"{one.path}:{one.line}", one.kind, one.text) for one in some])
     yield from _rows("Fixed", [(f"{one.path}:{one.line}", one.rule, words.fixed(one)) for one in change.fixed])
 
 

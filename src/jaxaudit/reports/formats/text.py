@@ -202,6 +202,8 @@ def _change_sections(
     )
     boundaries = [(f"{one.path}:{one.line}", one.kind, one.text) for one in change.boundaries]
     yield from _rows("Changed At Boundaries", boundaries, look)
+    facts = [(f"{one.path}:{one.line}", one.kind, one.text) for one in change.facts]
+    yield from _rows("Computed Otherwise", facts, look)
     fixed = [(f"{one.path}:{one.line}", one.rule, words.fixed(one)) for one in change.fixed]
     yield from _rows("Fixed", fixed, look)
     bad = bool(report.issues)

@@ -134,7 +134,7 @@ def change_answer(base: str, most: int) -> ChangeAnswer:
     lost = [Lost(one.rule, one.path, one.line, one.verdict, cut(one.now), cut(one.before)) for one in change.broken]
     broken, more = bounded(lost, most, "broken constraints")
     fixed, _ = bounded([f"{one.path}:{one.line} {one.rule}: {one.now}" for one in change.fixed], most, "repairs")
-    texts = [f"{one.path}:{one.line} {cut(one.text)}" for one in change.boundaries]
+    texts = [f"{one.path}:{one.line} {cut(one.text)}" for one in (*change.boundaries, *change.facts)]
     boundaries, others = bounded(texts, most, "boundaries")
     why, _ = bounded([f"{one.path}:{one.line} {one.text}" for one in change.reasons], 5, "reasons")
     notice = notices(left, more, others, *outcome.remarks, _troubles(outcome))
