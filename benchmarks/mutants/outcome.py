@@ -39,7 +39,7 @@ def judged(mutant: Mutant, *, observed: bool = False) -> Result:
     before = _unchanged(mutant.folder, mutant.file.path, mutant.file.text, observed)
     outcome = _audited(mutant.folder, mutant.file.path, mutant.text, observed)
     after = outcome.report
-    place, near = _place(mutant), _consequences(mutant)
+    place, near = place_of(mutant), consequences_of(mutant)
     for kind, old, new in (("error", before.issues, after.issues), ("warning", before.warnings, after.warnings)):
         known = {(one.rule, one.line, one.message) for one in old}
         for one in new:
@@ -76,20 +76,20 @@ def _leads_to(one: Finding, path: str, place: set[int], near: set[int]) -> bool:
     return (one.path == path and one.line in near) or not place.isdisjoint(lines)
 
 
-def _place(mutant: Mutant) -> set[int]:
+def place_of(mutant: Mutant) -> set[int]:
     """Return the lines of the statement with the mistake; of a statement with a body those of the edit alone."""
     node = mutant.file.statement(mutant.edit.node)
     return _lines(mutant.edit.node if hasattr(node, "body") else node)
 
 
-def _consequences(mutant: Mutant) -> set[int]:
+def consequences_of(mutant: Mutant) -> set[int]:
     """Return the lines of the same function whose statements read or bind what the mistake is about."""
     file, edit = mutant.file, mutant.edit
     function = file.function(edit.node)
     statement = file.statement(edit.node)
     inside = [one for one in walked(function or file.tree) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
     names = {*_names(edit.node), *re.findall(r"[A-Za-z_]\w*", edit.replacement), *_bound(statement)}
-    found, before = _place(mutant), -1
+    found, before = place_of(mutant), -1
     while len(found) != before:
         before = len(found)
         for one in inside:
