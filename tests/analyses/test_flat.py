@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jaxaudit.analyses.flat import FlatValues
+from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.frontends.source.read import read_source
 
@@ -25,10 +26,12 @@ from jaxaudit.frontends.source.read import read_source
         ("jnp.where(x > 0, x, 0.0)", False),
         ("x[jnp.argmax(x)]", False),
         ("unknown(jnp.argmax(x))", False),
+        ("twice(jnp.argmax(x))", True),
+        ("twice(x)", False),
     ],
 )
 def test_flat(expression: str, flat: bool) -> None:
-    code = f"import jax\nimport jax.numpy as jnp\ndef f(x, unknown):\n    made = {expression}\n    return made\n"
+    code = f"import jax\nimport jax.numpy as jnp\ndef twice(y):\n    return 2 * y\ndef f(x, unknown):\n    made = {expression}\n    return made\n"
     program = read_source([SourceFile("main.py", code)], lambda path: None).program
     (made,) = {value for op in program.walk() for value in op.results if value.name == "made"}
-    assert FlatValues(program).is_flat(made) is flat
+    assert FlatValues(solve(program, set()).flow).is_flat(made) is flat

@@ -125,7 +125,7 @@ class Amounts:
     def _found(self, value: Value, ask: _Ask) -> Amount | None:
         if value in self._weights:
             return _NUMBER
-        op = self.flow.maker(value)
+        op = self.flow.own_maker(value)
         if op is None:
             return self._entered(value, ask)
         if op.regions:

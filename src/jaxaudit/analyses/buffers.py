@@ -108,7 +108,7 @@ def kept_in(flow: Flow, names: Iterable[Value]) -> list[Op]:
 
 
 def _before(flow: Flow, value: Value) -> Iterator[Value]:
-    op = flow.maker(value)
+    op = flow.own_maker(value)
     if op is None:
         entry = flow.entered(value)
         if entry is not None and entry.op.name in _PASSED:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import Answers
-from jaxaudit.ir import Program, Value
+from jaxaudit.ir import Value
 from jaxaudit.ir.functions import DISCRETE_DRAWS, FLAT, is_discrete
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 
@@ -20,13 +21,13 @@ _SAME_ELEMENTS = (REARRANGED | PASSED_ON).union(
 class FlatValues:
     """Answers whether a value of one program passes no gradient on."""
 
-    def __init__(self, program: Program) -> None:
-        self.made_by = program.makers
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
         self.is_flat = Answers(self._is_flat, otherwise=False)
         """Whether no gradient surely flows through a value."""
 
     def _is_flat(self, value: Value, is_flat: Callable[[Value], bool]) -> bool:
-        op = self.made_by.get(value)
+        op = self._flow.own_maker(self._flow.stands_for(value))
         if op is None:
             return False
         if op.name in ("grad.stop", "py.const", "array.shape"):

@@ -80,7 +80,7 @@ def same_number(value: Value, flow: Flow) -> Value:
 
 
 def _before(value: Value, flow: Flow) -> Value | None:
-    op = flow.maker(value)
+    op = flow.own_maker(value)
     if op is not None and not op.regions:
         return next(iter(op.operands), None) if op.name in KEEPING else None
     entry = flow.entered(value)

@@ -148,7 +148,7 @@ class Positions:
 
     def _elsewhere(self, value: Value) -> Iterable[Value]:
         """Return what a value is called on the other side of a border."""
-        op = self.flow.maker(value)
+        op = self.flow.own_maker(value)
         if op is not None:
             return (one for region in op.regions for one in made_inside(op, region, value))
         entry = self.flow.entered(value)

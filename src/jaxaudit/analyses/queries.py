@@ -210,7 +210,7 @@ Who says what to pass through may mean them as a whole, such as a map over a tre
 
 def behind(flow: Flow, value: Value, through: Through = anything) -> Sequence[Value]:
     """Return what a value was called elsewhere, and what it was made of."""
-    op = flow.maker(value)
+    op = flow.own_maker(value)
     if op is not None and not op.regions:
         return op.operands if through(op) else ()
     before = flow.before.get(value)
@@ -275,7 +275,7 @@ def made_of(flow: Flow, value: Value, through: Through) -> Value:
     """
 
     def step(one: Value) -> Value | None:
-        op = flow.maker(one)
+        op = flow.own_maker(one)
         if op is None:
             return flow.passed(one)
         return op.operands[0] if op.operands and through(op) else None
@@ -344,7 +344,7 @@ def depends(flow: Flow, value: Value, on: Collection[Value]) -> bool:
     holding = {id(region) for region in walk(homes, lambda one: _regions_around(flow, one))}
 
     def step(one: Value) -> Iterable[Value]:
-        op = flow.maker(one)
+        op = flow.own_maker(one)
         if op is not None:
             # A closed body sees nothing but what its call was given.
             closed = op.regions and all(region.shared and id(region) not in holding for region in op.regions)

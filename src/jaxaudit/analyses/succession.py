@@ -65,7 +65,7 @@ def handed_on_within(flow: Flow, old: Value, made: Op) -> list[GoesOn]:
 
 def _taken_from(flow: Flow, value: Value) -> Iterator[Value]:
     """Return what a value is a part or an element of, also under the name that a call gives it by."""
-    op = flow.maker(value)
+    op = flow.own_maker(value)
     if op is None:
         given = flow.passed(value)
         yield from () if given is None else (given,)

@@ -96,7 +96,7 @@ def _is_array(value: Value, facts: Facts) -> bool:
     """Whether a value has axes, is made by an op that gives arrays, or is what a transformation hands to its body."""
     if facts.get(Shapes).of(value).dims:
         return True
-    maker = facts.flow.maker(value)
+    maker = facts.flow.own_maker(value)
     if maker is not None:
         return maker.name in ARRAYS
     entry = facts.flow.entered(value)

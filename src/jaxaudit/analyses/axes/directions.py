@@ -106,7 +106,7 @@ def sources(facts: Facts, start: Slot) -> Iterator[Slot]:
 
 
 def _before(facts: Facts, one: Slot) -> Iterator[Slot]:
-    flow, op = facts.flow, facts.flow.maker(one.value)
+    flow, op = facts.flow, facts.flow.own_maker(one.value)
     given = flow.passed(one.value) if op is None else None
     if given is not None:
         yield Slot(given, one.place)

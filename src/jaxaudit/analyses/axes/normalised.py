@@ -81,7 +81,7 @@ def behind_guards(value: Value, flow: Flow) -> Op | None:
     """Return what made a value before its axes were put back and it was kept away from zero."""
 
     def before(one: Value) -> Sequence[Value]:
-        op = flow.maker(one)
+        op = flow.own_maker(one)
         if op is None:
             given = flow.passed(one)
             return () if given is None else (given,)
@@ -117,7 +117,7 @@ def plain(value: Value, flow: Flow) -> Value:
     """Return what a value was before conversions, and before it was handed to a function."""
 
     def before(one: Value) -> Sequence[Value]:
-        op = flow.maker(one)
+        op = flow.own_maker(one)
         given = flow.passed(one) if op is None else None
         return op.operands[:1] if op is not None and op.name in PASSED_ON else () if given is None else (given,)
 

@@ -36,7 +36,7 @@ def _before(facts: Facts, one: Slot) -> Iterable[Slot]:
     own = own_name(one.value, facts)
     if own is not one.value:
         return (Slot(own, one.place),)
-    op = facts.flow.maker(own)
+    op = facts.flow.own_maker(own)
     if op is None or op.regions or one.place is None:
         return ()
     if op.name == "py.global":

@@ -134,7 +134,7 @@ def is_grid(one: WeightedSum, flow: Flow) -> bool:
     """Whether what the weights are multiplied with is a row of evenly spaced numbers."""
 
     def before(value: Value) -> Sequence[Value]:
-        op = flow.maker(value)
+        op = flow.own_maker(value)
         if op is None:
             given = flow.passed(value)
         elif op.name == "array.map" and len(op.operands) == 1:

@@ -35,7 +35,12 @@ class Flow:
     program: Program
     places: Places
     maker: Callable[[Value], Op | None]
-    """Gives the op that made a value; None for parameters."""
+    """Gives the op that made a value. What made an argument, and has no other result, made the parameter that stands
+    for it in a body that is read in place; None for all other parameters."""
+    own_maker: Callable[[Value], Op | None]
+    """Gives the op that made a value, and None for every parameter: for who crosses the borders of calls by itself."""
+    given: dict[Value, Value]
+    """What each parameter of a body that is read in place stands for, however many calls it was handed through."""
     readers: dict[Value, list[Op]]
     leaving: dict[Value, list[Region]]
     """The regions that a value is a result of."""
@@ -75,7 +80,9 @@ class Flow:
         for region in (one for one in program.regions() if id(one) not in within):
             for value in dict.fromkeys(region.results):
                 leaving[value].append(region)
-        return cls(program, places, places.maker.get, dict(readers), dict(leaving), dict(handed_back), dict(callers))
+        given = _given(program)
+        makers = _makers(places, given).get, places.maker.get
+        return cls(program, places, *makers, given, dict(readers), dict(leaving), dict(handed_back), dict(callers))
 
     def position(self, values: tuple[Value, ...], value: Value) -> int:
         """Return the position of a value among the results of an op or the parameters of a region."""
@@ -90,6 +97,10 @@ class Flow:
         """Return the op in the region of another one that gives a value: its maker, or the call that this stands in."""
         maker = self.maker(value)
         return None if maker is None else self.through(maker, beside)
+
+    def stands_for(self, value: Value) -> Value:
+        """Return what was given for a parameter of a body that is read in place; any other value itself."""
+        return self.given.get(value, value)
 
     def passed(self, param: Value) -> Value | None:
         """Return what the call that a body is read in place for gives for a parameter; None for any other value."""
@@ -157,6 +168,22 @@ class Flow:
                 break
             current = fitting[0]
         return op
+
+
+def _given(program: Program) -> dict[Value, Value]:
+    found: dict[Value, Value] = {}
+    for op in program.walk():
+        if op.in_place and op.regions:
+            pairs = zip(op.regions[0].params, op.operands, strict=False)
+            found.update((param, found.get(value, value)) for param, value in pairs)
+    return found
+
+
+def _makers(places: Places, given: Mapping[Value, Value]) -> dict[Value, Op]:
+    """Return what made each value, and what each parameter stands for that is the only result of an op."""
+    found = ((param, places.maker.get(value)) for param, value in given.items())
+    simple = {param: op for param, op in found if op is not None and len(op.results) == 1 and not op.regions}
+    return {**places.maker, **simple}
 
 
 def _handed_back(end: Op, places: Places) -> Collection[Value]:

@@ -106,7 +106,7 @@ class Trial:
     def _computed(self, value: Value) -> Number:
         if value is self.data.value:
             return list(self.rows) if self.data.axes else self.rows[0]
-        op = self.flow.maker(value)
+        op = self.flow.own_maker(value)
         if op is None:
             outer = outside_of_call(self.flow, value, {})
             return self.of(outer) if outer is not None else self._leaf(value)
@@ -406,7 +406,7 @@ def _data(op: Op, flow: Flow) -> Iterator[Data]:
 
 def _before(value: Value, flow: Flow) -> Sequence[Value]:
     """Return what a value was computed from, here or where the function around it is called."""
-    op = flow.maker(value)
+    op = flow.own_maker(value)
     if op is None:
         outer = outside_of_call(flow, value, {})
         return () if outer is None else (outer,)

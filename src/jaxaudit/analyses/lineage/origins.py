@@ -52,7 +52,7 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False,
     crossed: set[tuple[Value, Op]] = set()
     while True:
         name = value.name or name
-        maker = flow.maker(value)
+        maker = flow.own_maker(value)
         op, following = (
             _outside(flow, value, calls) if maker is None else (maker, _inside(flow, maker, value, in_element))
         )
@@ -66,7 +66,7 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False,
             break
         crossed.add((following, op))
         value = following
-    return Origin(value, flow.maker(value), tuple(stacked), calls, value.name or name)
+    return Origin(value, flow.own_maker(value), tuple(stacked), calls, value.name or name)
 
 
 def part_of(flow: Flow, value: Value, context: Context, *, in_turn: bool = False) -> Part:

@@ -48,7 +48,7 @@ def _kin(flow: Flow, node: Node, depth: int) -> frozenset[Node]:
 def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator[Node]:
     """Return the values that one has the type of, one step back."""
     value, way = node
-    op = flow.maker(value)
+    op = flow.own_maker(value)
     if op is None:
         outside = _outside(flow, value, calls)
         if outside is not None:

@@ -230,7 +230,7 @@ class Meanings:
                 return inner if op.function in SUMS_OF_TWO and _stays(op, inner.kind) else None
 
     def _is_constant(self, value: Value) -> bool:
-        made = self.flow.maker(value)
+        made = self.flow.own_maker(value)
         return made is not None and made.name in ("py.const", "array.convert", "array.create") and not made.operands
 
     def _parameter(self, value: Value, ask: Ask) -> Meaning | None:

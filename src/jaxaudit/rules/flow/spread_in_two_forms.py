@@ -122,7 +122,7 @@ def _is_density(form: Form, found: list[Reading]) -> bool:
 
 
 def _is_computed(reading: Reading, flow: Flow) -> bool:
-    made = flow.maker(reading.value)
+    made = flow.own_maker(reading.value)
     return made is not None and made.name in COMPUTED
 
 

@@ -133,12 +133,11 @@ class BrokenStraightThrough(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that a sum adds and takes away again under `stop_gradient`."""
-        flat = FlatValues(program)
+        shapes, flow = facts.get(Shapes), facts.flow
+        flat = FlatValues(flow)
         sums = list(program.mapping(*SUMS_OF_TWO))
-        inner = {value for op in sums for value in op.operands}
-        shapes = facts.get(Shapes)
+        inner = {flow.stands_for(value) for op in sums for value in op.operands}
         outer = [op for op in sums if op.result not in inner and not _counts(shapes.of(op.result))]
-        flow = facts.flow
         yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
 
 
@@ -148,7 +147,7 @@ def _counts(fact: ShapeFact) -> bool:
 
 
 def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
-    parts = _parts(op, flat)
+    parts = _parts(op, flow)
     if all(counts.times == 1 for counts in parts.values()):
         return
     hard = [value for value in parts if flat.is_flat(value)]
@@ -163,13 +162,14 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
             )
 
 
-def _parts(op: Op, flat: FlatValues) -> dict[Value, Counts]:
+def _parts(op: Op, flow: Flow) -> dict[Value, Counts]:
     """Return how often a sum counts each of its parts, through the sums it is made of and through `stop_gradient`."""
     terms: dict[Value, list[tuple[Value, int, bool]]] = {}
     pending = [op.result]
     for value in pending:
         if value not in terms:
-            terms[value] = list(_terms(flat.made_by.get(value)))
+            made = _terms(flow.own_maker(value))
+            terms[value] = [(flow.stands_for(one), sign, stops) for one, sign, stops in made]
             pending += [part for part, _, _ in terms[value]]
     if len(pending) == len(terms):
         # Nothing stands in the sum twice.

@@ -86,7 +86,7 @@ def _source(flow: Flow, column: Value, shapes: Shapes) -> Value:
     """
 
     def before(value: Value) -> Sequence[Value]:
-        maker = flow.maker(value)
+        maker = flow.own_maker(value)
         if maker is None:
             outside = _outside(flow, value, shapes)
             return () if outside is None else (outside,)

@@ -194,10 +194,10 @@ class _Numbers:
             self._left -= 1
             if (op is None and given is None) or self._left < 0:
                 raise _OpenError
-            if op is not None:
-                known[value] = float(self._made(op, value, known))
-            elif given is not None:
+            if given is not None:
                 known[value] = self._of(given, known)
+            elif op is not None:
+                known[value] = float(self._made(op, value, known))
         return known[value]
 
     def _read(self, argument: Argument, known: dict[Value, float]) -> float:

@@ -174,7 +174,7 @@ def made_as(flow: Flow, value: Value) -> Value:
 
 def _elsewhere(flow: Flow, value: Value) -> Value | None:
     """Return what a result of a call is inside, or what a parameter stands for outside."""
-    op = flow.maker(value)
+    op = flow.own_maker(value)
     if op is not None:
         is_call = op.name in BODIES and op.name != "grad" and op.regions
         return next((one for _, one in inside_of(op, op.results.index(value))), None) if is_call else None
