@@ -17,6 +17,11 @@ class Rewrite(ast.NodeTransformer):
     only_errors: ClassVar[bool] = False
     """Whether only errors must survive: what is a warning may rest on what goes."""
 
+    unlike: ClassVar[frozenset[str]] = frozenset()
+    """Rules and families that are about the words that go: their findings need not survive."""
+    same_numbers: ClassVar[bool] = True
+    """Whether the program computes the same numbers; others only of the same kind."""
+
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self.imports = imports(tree)

@@ -6,7 +6,8 @@ import ast
 from collections import Counter
 from typing import ClassVar
 
-from benchmarks.rewrites.base import Rewrite, expression, load, parameters, store, within
+from benchmarks.rewrites.arrays import OfArrays
+from benchmarks.rewrites.base import Rewrite, expression, load, parameters, read, store, within
 
 
 class Scanned(Rewrite):
@@ -159,3 +160,123 @@ class RecordState(DictState):
     making = "State{size}({fields})"
     field = "{name}={name}"
     reading = "whole.{name}"
+
+
+class Whiled(Rewrite):
+    """`lax.fori_loop(0, n, body, init)` becomes a `while_loop`, in programs that take no gradient."""
+
+    unlike = frozenset({"loop-never-runs"})
+
+    header = "import jax"
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Count by hand."""
+        self.generic_visit(node)
+        derived = any("grad" in self.path(one) or "vjp" in self.path(one) for one in ast.walk(self.tree))
+        if self.path(node.func) != "jax.lax.fori_loop" or len(node.args) != 4 or derived:
+            return node
+        self.changed = True
+        low, high, body, init = node.args
+        text = "jax.lax.while_loop(lambda s: s[0] < high, lambda s: (s[0] + 1, body(s[0], s[1])), (low, init))[1]"
+        return expression(text, low=low, high=high, body=body, init=init)
+
+
+class Stepped(OfArrays):
+    """`lax.scan(body, init, xs)` over an array becomes a scan over `jnp.arange(len(xs))`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Index what a scan takes."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(args=[body, init, ast.Name() as xs], keywords=[]) if self.path(node.func) == "jax.lax.scan":
+                if not self.arrays.holds(xs):
+                    return node
+                self.changed = True
+                text = "jax.lax.scan(lambda carry, turn: body(carry, xs[turn]), init, jnp.arange(len(xs)))"
+                return expression(text, body=body, init=init, xs=xs)
+        return node
+
+
+class Collected(OfArrays):
+    """`c, _ = lax.scan(body, init, xs)` over an array becomes a `fori_loop`."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        """Count the turns of a scan that collects nothing."""
+        self.generic_visit(node)
+        match node:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[target, ast.Name(id="_")])],
+                value=ast.Call(func=func, args=[body, init, ast.Name() as xs], keywords=[]),
+            ) if self.path(func) == "jax.lax.scan" and self.arrays.holds(xs):
+                self.changed = True
+                text = "jax.lax.fori_loop(0, len(xs), lambda turn, carry: body(carry, xs[turn])[0], init)"
+                return ast.Assign([target], expression(text, xs=xs, body=body, init=init))
+        return node
+
+
+class Unrolled(OfArrays):
+    """`c, ys = lax.scan(body, init, xs)` over an array becomes a Python loop that stacks what it collects."""
+
+    unlike: ClassVar[frozenset[str]] = frozenset({"scan"})
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        """Run the turns in Python."""
+        match node:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[target, outputs])],
+                value=ast.Call(func=func, args=[body, init, ast.Name(id=xs) as given], keywords=[]),
+            ) if self.path(func) == "jax.lax.scan" and self.arrays.holds(given) and isinstance(body, ast.Name):
+                self.changed = True
+                carry, rows, row, turn = (self.fresh(name) for name in ("carry", "rows", "row", "turn"))
+                lines = [f"{carry} = 0", f"{rows} = []", f"for {turn} in range(len({xs})):"]
+                lines += [f"    {carry}, {row} = {body.id}({carry}, {xs}[{turn}])", f"    {rows}.append({row})"]
+                made = ast.parse("\n".join(lines)).body
+                first = made[0]
+                assert isinstance(first, ast.Assign)
+                first.value = init
+                stacked = expression(f"jax.tree.map(lambda *some: jnp.stack(some), *{rows})")
+                return [*made, ast.Assign([target], load(carry)), ast.Assign([outputs], stacked)]
+        return node
+
+
+class IndexLoop(Rewrite):
+    """`for i in range(n)` becomes `i = 0` and `while i < n`, where nothing else binds `i` or leaves a turn."""
+
+    def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
+        """Count by hand."""
+        self.generic_visit(node)
+        inside = [inner for one in node.body for inner in ast.walk(one)]
+        match node:
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[count], keywords=[]), orelse=[]
+            ) if isinstance(count, ast.Name | ast.Constant):
+                stored = {one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+                if any(isinstance(one, ast.Continue) for one in inside) or stored & {name, *read(count)}:
+                    return node
+                self.changed = True
+                name = name if name != "_" else self.fresh("turn")
+                more = ast.parse(f"{name} += 1").body
+                loop = ast.While(expression(f"{name} < count", count=count), [*node.body, *more], [])
+                return [*ast.parse(f"{name} = 0").body, loop]
+        return node
+
+
+class Ranged(Rewrite):
+    """`for x in xs` becomes `for i in range(len(xs))` and `x = xs[i]`, for a list that a name holds."""
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        """Take one after the other by its number."""
+        self.generic_visit(node)
+        lists = {
+            target.id
+            for one in ast.walk(self.tree)
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.List | ast.ListComp)
+            for target in one.targets
+            if isinstance(target, ast.Name)
+        }
+        if isinstance(node.iter, ast.Name) and node.iter.id in lists:
+            self.changed = True
+            turn = self.fresh("turn")
+            node.body.insert(0, ast.Assign([node.target], expression(f"{node.iter.id}[{turn}]")))
+            node.target, node.iter = store(turn), expression(f"range(len({node.iter.id}))")
+        return node
