@@ -122,7 +122,10 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     member = find_in_class(box.cls, name)
     hides = box.value is not None and (_is_hidden(box.cls, name) or (box.derived and _is_overridden(it, box.cls, name)))
     if isinstance(member, FunctionValue | Transformed) and hides:
-        return _read_through(it, base, box, name, span)
+        found = _read_through(it, base, box, name, span)
+        if isinstance(found, Leaf):
+            it.replaceable[found.value] = name
+        return found
     # The default of a field is set on the instance, where Python binds nothing; a property is none.
     default = name in box.cls.fields and box.cls.kind != "plain" and "property" not in getattr(member, "kind", "")
     if default and box.value is not None and isinstance(member, FunctionValue | Library | ClassValue):

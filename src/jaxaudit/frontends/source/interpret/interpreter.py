@@ -101,6 +101,8 @@ class Interpreter:
         self.stores = Stores()
         self.outside: set[Value] = set()
         """Objects that come from outside: the parameters of roots, and what is read from them or handed on."""
+        self.replaceable: dict[Value, str] = {}
+        """Methods that were read of objects which may have others in their place, by name."""
         self.handed: set[int] = set()
         """Containers and objects that were given to code out of sight, which may have changed them."""
         self.observed: dict[Value, ArrayType] = {}

@@ -124,6 +124,8 @@ def _compare(it: Interpreter, callee: Abstract, given: Arguments) -> _Compared |
             return _compare(it, BoundMethod(method, callee), given) if isinstance(method, FunctionValue) else None
         case Leaf(options=options) if options:
             return _any_of(it, [one for one in options if one != NONE], given)
+        case Leaf(value=value) if value in it.replaceable:
+            return it.replaceable[value], Fit(open=f"which `{it.replaceable[value]}` the object has is not known")
         case _:
             return None
 
