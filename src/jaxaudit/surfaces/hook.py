@@ -137,7 +137,9 @@ def _lines(report: Report, name: str) -> Iterator[str]:
     if rest:
         yield ""
         yield f"{len(rest)} more: `jaxaudit diff` shows all."
-    for one in (*change.boundaries, *change.facts)[: MOST_FINDINGS - len(shown)]:
+    told = {(one.path, one.line) for one in shown}
+    notes = [*change.boundaries, *(one for one in change.facts if (one.path, one.line) not in told)]
+    for one in notes[: MOST_FINDINGS - len(shown)]:
         yield f"note: {one.path}:{one.line} {one.text}"
     rule = shown[0].rule if shown else ""
     if rule:

@@ -237,7 +237,7 @@ def _running_sum(look: Look) -> Range:
     sizes = look.sizes(look.leading())
     whole = inf if sizes is None or None in sizes else float(prod(size for size in sizes if size is not None))
     made = arithmetic.scaled(x, Range(1.0, max(whole, 1.0), integer=True))
-    return made._replace(nonzero=made.low > 0 or made.high < 0, counts=_counts(x))
+    return made._replace(nonzero=made.low > 0 or made.high < 0, counts=x.is_mask)
 
 
 SCAN: Mapping[str, Known] = {
