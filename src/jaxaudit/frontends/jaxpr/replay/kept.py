@@ -49,7 +49,9 @@ class Kept:
 
 def _call(frame: FrameType | None) -> Mapping[str, Any] | None:
     while frame is not None:
-        if frame.f_code.co_name == _TAKES_CALL and {"args", "kwargs"} <= frame.f_locals.keys():
-            return frame.f_locals
+        if frame.f_code.co_name == _TAKES_CALL:
+            given = dict(frame.f_locals)
+            if "args" in given and "kwargs" in given:
+                return given
         frame = frame.f_back
     return None
