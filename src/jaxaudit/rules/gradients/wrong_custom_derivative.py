@@ -396,7 +396,8 @@ class _Body:
 
     def place(self, value: Value) -> Span:
         """Return where a gradient is computed."""
-        return next(iter(self.behind(value)), value).span
+        found = self.resolved(value)
+        return self.made_by[found].span if found in self.made_by else value.span
 
 
 def _thins(op: Op) -> bool:

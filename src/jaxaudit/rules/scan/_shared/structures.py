@@ -17,7 +17,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import CARRYING
+from jaxaudit.ir.ops import CARRYING, ELEMENTWISE
 from jaxaudit.ir.record import record, replace
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Obligation, Step, named
@@ -145,7 +145,7 @@ class CarriedLeaf:
     made: tuple[Span, ...] = ()
     """Where the value is made that the loop starts with; asked only where the types differ."""
     changed: tuple[Span, ...] = ()
-    """Where the body makes the first value of the other type; asked only where the types differ."""
+    """Where the body makes values of the other type; asked only where the types differ."""
 
     @property
     def name(self) -> str:
@@ -172,22 +172,32 @@ def _leaves(loop: Loop, context: Context, shapes: Shapes, flow: Flow) -> Iterato
             continue
         maker = origin(flow, first, {}).op
         made = () if maker is None or maker.span == start.span else (maker.span,)
-        changed = _first_of_type(end, start, context.of(start), shapes, flow)
+        changed = _changes_of_type(end, context.of(start), shapes, flow)
         yield CarriedLeaf(loop.op, start, end, match, depends(flow, end, (start,)), made, changed)
 
 
-def _first_of_type(end: Value, start: Value, kind: ShapeFact, shapes: Shapes, flow: Flow) -> tuple[Span, ...]:
-    """Return where the value that a body hands on stops to have the type that it was given."""
+def _changes_of_type(end: Value, kind: ShapeFact, shapes: Shapes, flow: Flow) -> tuple[Span, ...]:
+    """Return where values of another type than a body was given meet those that have it still, the last first."""
+    places: dict[Span, None] = {}
 
     def before(value: Value) -> Value | None:
         op = origin(flow, value, {}).op
-        given = [one for one in (op.operands if op is not None else ()) if depends(flow, one, (start,))]
-        fits = [compare(kind, shapes.of(one), yielding=False).fit for one in given]
-        # Where one operand still has the type, this op is the one that changes it.
-        return given[fits.index(Fit.CLASHES)] if Fit.CLASHES in fits and Fit.FITS not in fits else None
+        fits = {one: compare(kind, shapes.of(one), yielding=False).fit for one in _computed(op, flow)}
+        others = [one for one, fit in fits.items() if fit is Fit.CLASHES]
+        if op is not None and op.span != end.span and (Fit.FITS in fits.values() or not others):
+            places[op.span] = None
+        return others[0] if op is not None and others and op.name in ELEMENTWISE else None
 
-    op = origin(flow, last(end, before), {}).op
-    return () if op is None or op.span == end.span else (op.span,)
+    last(end, before)
+    return tuple(places)
+
+
+def _computed(op: Op | None, flow: Flow) -> Iterator[Value]:
+    """Return what an op works on but for numbers, which go with everything."""
+    for value in op.operands if op is not None else ():
+        made = flow.maker(value)
+        if made is None or made.name != "py.const":
+            yield value
 
 
 def type_change(leaf: CarriedLeaf, message: str, expected: str, suggestion: str) -> Obligation:
@@ -200,7 +210,7 @@ def type_change(leaf: CarriedLeaf, message: str, expected: str, suggestion: str)
         steps=(
             *(Step(span, f"what {leaf.name} starts as is made here") for span in leaf.made),
             Step(leaf.start.span, f"{leaf.name} goes in as {leaf.match.first}"),
-            *(Step(span, f"the body makes it {leaf.match.second} here") for span in leaf.changed),
+            *(Step(span, f"what makes it {leaf.match.second} comes in here") for span in leaf.changed),
             Step(leaf.end.span, f"and is handed on as {leaf.match.second}"),
         ),
         suggestion=suggestion,
