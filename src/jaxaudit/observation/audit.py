@@ -58,6 +58,8 @@ class TraceTarget:
     specs: Mapping[str, str] = field(default_factory=dict)
     specs_file: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
+    mesh: Mapping[str, int] = field(default_factory=dict)
+    """The axes of the mesh to trace it for."""
 
 
 def audit_run(script: str, arguments: Sequence[str], config: Config, setting: Setting) -> Run:
@@ -80,15 +82,20 @@ def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcom
         specs=target.specs,
         specs_file=target.specs_file,
         sizes=target.sizes,
+        mesh=target.mesh,
         timeout=setting.timeout,
         probe=setting.probe,
     )
     progress.tell(f"tracing {target.target}")
+    if target.mesh and not setting.devices:
+        setting = replace(setting, devices=_simulated(prod(target.mesh.values())))
     reply = _ask(request, setting)
     needed = _devices_needed(reply)
     if needed and not setting.devices:
         reply = _ask(request, replace(setting, devices=needed))
-    return _conclude(reply, [], config, sections=setting.sections)
+    # The file comes first among those that took part, and may lie outside of where we stand.
+    named = [file for file in reply.files[:1] if ".py:" in target.target]
+    return _conclude(reply, named, config, sections=setting.sections)
 
 
 _MESH = re.compile(r"Number of devices \d+ must (?:be >=|equal) the product of mesh_shape \(([\d, ]+)\)")
@@ -99,6 +106,11 @@ def _devices_needed(reply: Reply) -> int:
     """Return how many devices a mesh wanted that could not be made; 0 when that is not why a trace failed."""
     found = _MESH.search(reply.failure.message) if reply.failure is not None else None
     count = prod(int(size) for size in found[1].split(",") if size.strip()) if found else 0
+    return _simulated(count)
+
+
+def _simulated(count: int) -> int:
+    """Return how many devices are simulated where so many are wanted: none where they would take too much memory."""
     return count if count <= _MOST_DEVICES else 0
 
 

@@ -74,6 +74,7 @@ def run(context: click.Context, /, *, script: str, arguments: tuple[str, ...], s
 )
 @click.option("--specs", "specs_file", default="", metavar="FILE", help="A Python file with argument specs.")
 @click.option("--size", "sizes", multiple=True, metavar="AXIS=N", help="Size of a named axis.")
+@click.option("--mesh", "axes", default="", metavar="AXIS=N,...", help="Trace for a mesh of devices: data=64,model=8.")
 @report_options
 @tracer_options
 @click.pass_context
@@ -86,6 +87,7 @@ def trace(
     specs: tuple[str, ...],
     specs_file: str,
     sizes: tuple[str, ...],
+    axes: str,
     **given: Any,
 ) -> None:
     """Trace TARGET (FILE:FUNCTION, pkg.mod:function, FILE:make_train(config)) abstractly and audit it.
@@ -101,7 +103,8 @@ def trace(
         target,
         {**config.target_specs(target), **_pairs(specs, "--arg")},
         specs_file,
-        {name: _whole(size, name) for name, size in _pairs(sizes, "--size").items()},
+        _sizes(sizes, "--size"),
+        _sizes(tuple(filter(None, axes.split(","))), "--mesh"),
     )
     with progress_shown(quiet=options.quiet):
         outcome = audit_trace(wanted, config, _setting(given, options, 0))
@@ -140,7 +143,11 @@ def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     return pairs
 
 
-def _whole(text: str, name: str) -> int:
+def _sizes(values: tuple[str, ...], option: str) -> dict[str, int]:
+    return {name: _whole(size, name, option) for name, size in _pairs(values, option).items()}
+
+
+def _whole(text: str, name: str, option: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise UsageError(f"--size {name} wants a positive whole number, not `{text}`")
+        raise UsageError(f"{option} {name} wants a positive whole number, not `{text}`")
     return int(text)

@@ -15,6 +15,7 @@ from jaxaudit.frontends.jaxpr.specs import KEY, ArraySpec, Constant, Expression,
 
 _FIRST = ("float32", "int32", "bool", "uint32", "complex64", "uint8", "bfloat16", "float16")
 """Which dtype stands for an annotation that admits several."""
+_NOTHING = (inspect.Parameter.empty, None)
 
 
 def annotated_specs(function: Callable[..., Any]) -> dict[str, Spec]:
@@ -79,13 +80,15 @@ class Inputs:
         sizes: Mapping[str, int],
         names: Mapping[str, Any],
         file: str = "",
+        mesh: Any = None,
     ) -> None:
         self.file = file or target.path
         self.target = target
         self.specs = dict(specs)
         self.names = names
         known = annotated_specs(target.hints) if target.hints else {}
-        self.chosen = {**known, **self._by_name()}
+        self.mesh = mesh
+        self.chosen = {**known, **self._meshes(), **self._by_name()}
         self.sizes = grammar.choose_sizes(self.chosen.values(), sizes)
         self.axes: dict[str, tuple[str, ...]] = {}
 
@@ -113,6 +116,18 @@ class Inputs:
             made[named] = spec
         return made
 
+    def _meshes(self) -> dict[str, Spec]:
+        """Return the mesh for each parameter that is said to be one, or is called so and has nothing else to be."""
+        if self.mesh is None or self.target.signature is None:
+            return {}
+        said = _annotations(self.target.hints) if self.target.hints else {}
+        taken = [
+            name
+            for name, one in self.target.signature.parameters.items()
+            if "Mesh" in str(said.get(name, "")) or (name == "mesh" and name not in said and one.default in _NOTHING)
+        ]
+        return dict.fromkeys(taken, Constant(self.mesh))
+
     def _made(self) -> tuple[list[Any], dict[str, Any]]:
         if self.target.signature is None:
             return [self._value(name, self.chosen[name]) for name in sorted(self.chosen)], {}
@@ -135,8 +150,9 @@ class Inputs:
         return args, kwargs
 
     def _missing(self, name: str) -> str:
+        mesh = "if it is a mesh of devices, say which with --mesh data=8; else " if name == "mesh" else ""
         return (
-            f"nothing tells the type of argument `{name}` of `{self.target.name}`: "
+            f"nothing tells the type of argument `{name}` of `{self.target.name}`: {mesh}"
             f"give it as --arg {name}='f32[batch=32,8]' (or `key` for a random key), in [tool.jaxaudit.targets], "
             "or as a jaxtyping annotation"
         )
@@ -150,7 +166,7 @@ class Inputs:
             case Constant():
                 return spec.value
             case Expression():
-                names = {"key": jax.random.key(0), **self.names}
+                names = {"key": jax.random.key(0), "mesh": self.mesh, **self.names}
                 return jax.eval_shape(lambda: eval(spec.code, names))  # noqa: S307
             case dict():
                 return {key: self._value(f"{name}['{key}']", part) for key, part in spec.items()}
@@ -166,7 +182,11 @@ class Inputs:
             return jax.ShapeDtypeStruct(shape, jax.random.key(0).dtype)
         if spec.dtype == grammar.RAW_KEY:
             return jax.ShapeDtypeStruct((*shape, 2), "uint32")
-        return jax.ShapeDtypeStruct(shape, spec.dtype)
+        if not spec.split or self.mesh is None:
+            return jax.ShapeDtypeStruct(shape, spec.dtype)
+        parts = (axes or None for axes in grammar.splits(spec))
+        sharding = jax.sharding.NamedSharding(self.mesh, jax.sharding.PartitionSpec(*parts))
+        return jax.ShapeDtypeStruct(shape, spec.dtype, sharding=sharding)
 
     def _parameters(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Make the parameters of a model without computing them."""

@@ -32,6 +32,8 @@ class Request:
     """A Python file that holds specs: a mapping `ARGS`, or functions that give arguments."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Sizes of named axes that the user fixed."""
+    mesh: Mapping[str, int] = field(default_factory=dict)
+    """The axes of the mesh that a target is traced for."""
     steps: int = 0
     """Stop after this many calls of one compiled function; 0 never stops."""
     timeout: float = 0.0

@@ -36,6 +36,8 @@ class ArraySpec:
 
     dtype: str
     dims: tuple[str, ...]
+    split: tuple[str, ...] = ()
+    """The axes of the mesh that each dimension is split over, as in `batch@data`; none at all where nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,12 @@ def array_specs(spec: Spec) -> Iterator[ArraySpec]:
     elif not isinstance(spec, Constant | Expression):
         for part in spec:
             yield from array_specs(part)
+
+
+def splits(array: ArraySpec) -> Iterator[tuple[str, ...]]:
+    """Return the axes of the mesh that each dimension is split over: `batch@data+fsdp` has two."""
+    for text in array.split:
+        yield tuple(text.split("+")) if text else ()
 
 
 def choose_sizes(specs: Iterable[Spec], given: Mapping[str, int]) -> dict[str, int]:
@@ -166,7 +174,9 @@ class _Reader:
         if dtype not in (*DTYPES.values(), KEY, RAW_KEY):
             known = ", ".join(sorted(DTYPES))
             raise SpecError(f"`{word}` in the spec `{self.text}` is no dtype; use {known}, key, or Python constants")
-        return ArraySpec(dtype, tuple(self.dims()) if self.peek() == "[" else ())
+        written = [dim.partition("@") for dim in (self.dims() if self.peek() == "[" else ())]
+        split = tuple(axes for _, _, axes in written)
+        return ArraySpec(dtype, tuple(dim for dim, _, _ in written), split if any(split) else ())
 
     def dims(self) -> list[str]:
         self.take("[")

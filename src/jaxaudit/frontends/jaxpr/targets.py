@@ -1,7 +1,8 @@
 """Traces a target: finds the function, makes abstract arguments for it, and lowers what JAX saw.
 
 A target is `FILE:EXPRESSION` or `pkg.mod:EXPRESSION`. The expression is looked up in the module; a call in it is made
-with literal arguments (`make_train({'lr': 1e-3})`), and `key` stands for a random key. Nothing is computed on data.
+with literal arguments (`make_train({'lr': 1e-3})`); `key` stands for a random key, and `mesh` for the mesh that is
+wanted. Nothing is computed on data.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +20,7 @@ from typing import Any
 from jaxaudit.frontends.jaxpr.failures import describe
 from jaxaudit.frontends.jaxpr.imports import the_jax
 from jaxaudit.frontends.jaxpr.inputs import Inputs
+from jaxaudit.frontends.jaxpr.meshes import Mesh
 from jaxaudit.frontends.jaxpr.modules import callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, user_files
 from jaxaudit.frontends.jaxpr.protocol import Capture, Failure, Frame, Reply, Request
@@ -63,14 +66,17 @@ def split_target(target: str) -> tuple[str, str]:
 def _trace(request: Request, path: str, expression: str, watch: Watch) -> Reply:
     from jaxaudit.frontends.jaxpr.lower import Lowering, traced
 
-    module = load_module(path)
-    found = callable_of(evaluate(expression, module), expression)
-    file = found.path or str(getattr(module, "__file__", path))
     given = {**_file_specs(request, expression), **{name: parse_spec(text) for name, text in request.specs.items()}}
-    inputs = Inputs(found, given, request.sizes, vars(module), file)
-    function, types, names = inputs.abstract()
-    place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
-    closed = call_at(place, lambda: traced(function, types, {}))
+    mesh = Mesh.wanted(request.mesh, given.values())
+    with nullcontext() if mesh is None else mesh.in_place():
+        module = load_module(path)
+        context = None if mesh is None else mesh.abstract()
+        found = callable_of(evaluate(expression, module, context), expression)
+        file = found.path or str(getattr(module, "__file__", path))
+        inputs = Inputs(found, given, request.sizes, vars(module), file, context)
+        function, types, names = inputs.abstract()
+        place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
+        closed = _in_mesh(mesh, lambda: call_at(place, lambda: traced(function, types, {})))
     watch.stop()
     lowering = Lowering()
     root = lowering.add(closed, name=found.name, path=file, line=found.line, arg_names=names)
@@ -82,6 +88,10 @@ def _trace(request: Request, path: str, expression: str, watch: Watch) -> Reply:
         arguments=inputs.axes,
         probes=probes() if request.probe else (),
     )
+
+
+def _in_mesh(mesh: Mesh | None, trace: Callable[[], Any]) -> Any:
+    return trace() if mesh is None else mesh.traced(trace)
 
 
 def declared_axes(root: Root, names: Sequence[str], axes: Mapping[str, tuple[str, ...]]) -> dict[Value, Declared]:
@@ -116,9 +126,9 @@ def _imported(name: str) -> ModuleType:
         raise SpecError(f"there is no module `{error.name}` here; a file is named as FILE.py:FUNCTION") from error
 
 
-def evaluate(expression: str, module: ModuleType) -> Any:
+def evaluate(expression: str, module: ModuleType, mesh: Any = None) -> Any:
     """Evaluate a target's expression in its module."""
-    names = {"key": the_jax().random.key(0), **vars(module)}
+    names = {"key": the_jax().random.key(0), "mesh": mesh, **vars(module)}
     first = expression.partition("(")[0].partition(".")[0].strip()
     if first not in names:
         near = difflib.get_close_matches(first, [name for name in vars(module) if not name.startswith("_")], 1)
