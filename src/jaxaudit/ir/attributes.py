@@ -283,7 +283,8 @@ class Attributes:
     length = _anything("length")
     reverse = Attribute[bool | None]("reverse", bool, default=False, otherwise=None)
     """Whether a scan runs from the last step to the first; None where that is computed."""
-    items = _anything("items")
+    every_turn = _flag("every_turn")
+    """Whether each turn of a comprehension gives one item: no condition leaves any out."""
     to = _text("to")
     xs = _text("xs")
     in_axes = _items("in_axes")

@@ -32,9 +32,9 @@ class ShapeFact:
     items: tuple[ShapeFact, ...] | None = None
     """The items of a tuple or list."""
     each: ShapeFact | None = None
-    """What every item of a sequence of unknown length is."""
+    """What every item of a sequence is that is not known item by item."""
     length: Dim | None = None
-    """How many items such a sequence has, where that is a symbol."""
+    """How many items such a sequence has, where that is known."""
     symbol: str = ""
     """A name for an object nothing is known of; equal symbols are one object."""
     born: int = 0

@@ -93,7 +93,7 @@ def array_dims(fact: ShapeFact) -> Dims | None:
     """Return the shape a value has when it is used as an array: lists and tuples become arrays."""
     if fact.each is not None:
         inner = array_dims(fact.each)
-        return None if inner is None else (UNKNOWN, *inner)
+        return None if inner is None else (fact.length or UNKNOWN, *inner)
     return stacked(fact.items) if fact.items is not None else fact.dims
 
 
@@ -101,7 +101,7 @@ def array_like(fact: ShapeFact) -> ShapeFact:
     """Return the fact of a value when it is used as an array."""
     if fact.each is not None:
         inner = array_like(fact.each)
-        return array(None if inner.dims is None else (UNKNOWN, *inner.dims), inner.dtype)
+        return array(None if inner.dims is None else (fact.length or UNKNOWN, *inner.dims), inner.dtype)
     if fact.items is None:
         return fact
     kinds = {(leaf.dtype, leaf.weak) for leaf in leaves(fact)}

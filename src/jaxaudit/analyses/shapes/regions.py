@@ -7,7 +7,7 @@ from functools import reduce
 
 from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, same
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.labels import made_by, size_labels
+from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes import mapped
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, atoms_of, forget, join
 from jaxaudit.analyses.shapes.literals import literal
@@ -175,8 +175,7 @@ def _after_turns(op: Op, look: Look) -> Facts:
     count = len(region.params) - 1
     left = [forget(look.read(value), stays) for value in region.results]
     columns = op.kind == "comprehension"
-    items = op.items
-    length = constant(items).labelled(size_labels(items)) if isinstance(items, int) else None
+    length = _turns(op, look) if op.every_turn else None
     # An empty list among the elements of another is there to be filled, by whoever finds it there.
     kept = [NOTHING if columns and fact.items == () else fact for fact in left]
     made = [
@@ -201,20 +200,33 @@ def _collected(op: Op, look: Look) -> Iterator[tuple[int, Argument]]:
 
 
 def _turns(op: Op, look: Look) -> Dim:
-    """Return how many turns a loop over a range takes; unknown where something may end it before."""
+    """Return how many turns a loop takes, by the shortest thing it runs through; unknown where it may end before."""
     region = op.regions[0]
     if any(inner.exit is not Exit.FALL for one in region.walk() for inner in one.regions):
         return UNKNOWN
-    for one in region.ops:
-        counts = one.name == "py.element" and one.argument("index") is region.params[0]
-        over = one.arguments.get("iterable") if counts else None
-        if isinstance(over, Mapping) and over.get("step") == 1:
-            first, stop = (as_number(literal(over.get(name), look.read)) for name in ("start", "stop"))
-            if first is not None and stop is not None:
-                return stop if same(first, ZERO) else stop - first
-        elif isinstance(over, Value) and (dims := look.read(over).dims):
-            return dims[0]
-    return UNKNOWN if op.trips is None else constant(op.trips)
+    elements = [one for one in region.ops if one.name == "py.element" and one.argument("index") is region.params[0]]
+    lengths = [_count(one.arguments.get("iterable"), look) for one in elements]
+    first = lengths[0] if lengths else UNKNOWN
+    if first != UNKNOWN and all(same(first, other) for other in lengths):
+        return first
+    counts = [one.constant for one in lengths if one.constant is not None]
+    if counts and len(counts) == len(lengths):
+        return constant(min(counts))
+    open_ends = any(one.known and one.constant is None for one in lengths)
+    return UNKNOWN if op.trips is None or open_ends else constant(op.trips)
+
+
+def _count(over: Argument | None, look: Look) -> Dim:
+    """Return how many elements a range, an array or a list has."""
+    if isinstance(over, Mapping):
+        first, stop = (as_number(literal(over.get(name), look.read)) for name in ("start", "stop"))
+        if over.get("step") != 1 or first is None or stop is None:
+            return UNKNOWN
+        return stop if same(first, ZERO) else stop - first
+    fact = look.read(over) if isinstance(over, Value) else NOTHING
+    if fact.items is not None:
+        return constant(len(fact.items))
+    return fact.dims[0] if fact.dims else fact.length or UNKNOWN
 
 
 def _pair_of_elements(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:

@@ -8,7 +8,7 @@ from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
 from jaxaudit.analyses.labels import length_labels, made_by
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, as_number, outline_of
-from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of, shaped
+from jaxaudit.analyses.shapes.literals import array_dims, array_like, leaves, shape_of, shaped
 from jaxaudit.analyses.shapes.mapped import marked
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
@@ -41,7 +41,7 @@ def _like(look: Look) -> ShapeFact:
 def _from_data(look: Look) -> ShapeFact:
     base = look.first()
     if base.each is not None:
-        return array(array_dims(base), _dtype(look, None))
+        return array(array_dims(base), _dtype(look, promote([array_like(base.each)])[0]))
     if (count := DEVICES.get(base.symbol, NOTHING).number) is not None:
         return array((count,), None)
     if base.items is None:

@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, sequence, shown
 from jaxaudit.analyses.shapes.literals import array_like
-from jaxaudit.analyses.shapes.mapped import place_of, resized, with_axis
+from jaxaudit.analyses.shapes.mapped import place_of, resized, size_along, with_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.einops import is_pattern, packed, unpacked
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
@@ -61,7 +61,10 @@ def _join_each(look: Look, given: ShapeFact) -> ShapeFact:
     each = array_like(given.each)
     if look.function == "stack":
         return with_axis(each, axis, UNKNOWN if given.length is None else given.length)
-    return resized(each, axis, UNKNOWN) if look.function == "concatenate" else NOTHING
+    if look.function != "concatenate":
+        return NOTHING
+    size = size_along(each, axis)
+    return resized(each, axis, UNKNOWN if given.length is None or size is None else given.length * size)
 
 
 def _stack(look: Look, shapes: Sequence[Dims], dtype: str | None, weak: bool) -> ShapeFact:

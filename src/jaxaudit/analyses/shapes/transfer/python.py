@@ -25,6 +25,7 @@ from jaxaudit.analyses.shapes.transfer.index import index_array
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import joined_tuples
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.record import replace
 
 _MOST_ROWS = 32
 """Rows of an array that are told one by one where it is made a tuple."""
@@ -61,7 +62,9 @@ def _item(look: Look) -> ShapeFact:
     if base.items is not None:
         return _of_tuple(base.items, index)
     if base.each is not None:
-        return base if is_slice(index) else base.each if look.of(index).items is None else NOTHING
+        if is_slice(index):
+            return replace(base, length=None)
+        return base.each if look.of(index).items is None else NOTHING
     if base.dims is not None and base.number is None:
         return index_array(base, index, look)
     if base.sizes is not None:
@@ -124,7 +127,7 @@ def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
     if base.items is not None:
         return _unpacked(base.items, count, star)
     if base.each is not None:
-        return [base if i == star else base.each for i in range(count)]
+        return [replace(base, length=None) if i == star else base.each for i in range(count)]
     if base.dims and base.number is None:
         rows = without_axis(base, 0)
         rest = ShapeFact((base.dims[0] - constant(count - 1), *base.dims[1:]), base.dtype, base.weak)

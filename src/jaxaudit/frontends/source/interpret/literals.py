@@ -21,17 +21,7 @@ from jaxaudit.frontends.source.values.callables import Attribute
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, OpaqueBox
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
-    Const,
-    Leaf,
-    Range,
-    Ref,
-    Sequence,
-    TupleValue,
-    placed,
-    sized,
-)
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, TupleValue, placed, sized
 from jaxaudit.frontends.source.values.structure import argument, leaves, rebuild
 from jaxaudit.ir import Argument, Exit, Value
 
@@ -201,8 +191,7 @@ def _run(
 
     before = dict(it.frame.env)
     attrs: dict[str, object] = {"trips": trip_count(it, iterable), "kind": "comprehension"}
-    if len(generators) == 1 and not first.ifs and isinstance(iterable, Range) and iterable.start == Const(0):
-        attrs["items"] = iterable.stop.value if isinstance(iterable.stop, Const) and iterable.step == Const(1) else None
+    attrs["every_turn"] = len(generators) == 1 and not first.ifs
     # A comprehension has a scope of its own: its variables are new in each turn and do not outlive it.
     walrus = frozenset(n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr))
     loop = Loop(it, "py.loop", node, walrus, attrs)

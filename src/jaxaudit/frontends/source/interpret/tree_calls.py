@@ -25,6 +25,7 @@ from jaxaudit.frontends.source.values.callables import (
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
+from jaxaudit.frontends.source.values.model import Sequence as SequenceValue
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Op, Value
@@ -44,7 +45,7 @@ _PLAIN = frozenset(("py.item", "py.const", "py.container", "py.call", "py.call_l
 
 def tree_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Interpret `jax.tree.map(f, tree, *rest)`: the function sees one leaf of each tree."""
-    return _mapped(it, given, span, ())
+    return _across(it, given, span) or _mapped(it, given, span, ())
 
 
 def tree_map_with_path(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -52,6 +53,21 @@ def tree_map_with_path(it: Interpreter, given: Arguments, span: Span) -> Abstrac
     if len(given.positional) < 2 or given.star is not None:
         return None
     return _mapped(it, given, span, (it.unknown("the path of a leaf", span, "path"),))
+
+
+def _across(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return `jax.tree.map(lambda *x: jnp.stack(x), *trees)` of trees that look alike, leaf by leaf."""
+    trees = given.star
+    if not isinstance(trees, SequenceValue) or len(given.positional) != 1 or given.keywords or given.stars is not None:
+        return None
+    (function,) = given.positional
+    if not isinstance(function, FunctionValue) or function.node.args.vararg is None or function.node.args.args:
+        return None
+
+    def of_all(leaf: Leaf) -> Abstract:
+        return _called(it, function, Arguments(star=SequenceValue(leaf, kind="tuple"), spread=True), span)
+
+    return rebuild(trees.item, of_all, it, data=True)
 
 
 def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, ...]) -> Abstract | None:

@@ -9,7 +9,7 @@ from dataclasses import field
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, ClassValue, FunctionValue, PartialValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, placed
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue, placed
 from jaxaudit.ir.record import record, replace
 
 
@@ -121,13 +121,21 @@ def bind(
             behind = at - len(given.placed) if at < len(names) and name not in defaults else None
             bound[name] = _missing(it, param, defaults, given, behind)
     if params.vararg is not None:
-        rest = given.positional[len(names) :]
-        star = given.star
-        bound[params.vararg.arg] = TupleValue(rest) if star is None else _as_leaf(it, star, params.vararg)
+        bound[params.vararg.arg] = _rest(it, params.vararg, given, len(names))
     if params.kwarg is not None:
         rest_value = None if given.stars is None else _as_leaf(it, given.stars, params.kwarg).value
         bound[params.kwarg.arg] = it.heap.new(DictBox(keywords, rest_value))
     return bound
+
+
+def _rest(it: Interpreter, param: ast.arg, given: Arguments, taken: int) -> Abstract:
+    """Return what `*rest` of a function holds whose first `taken` arguments have a parameter of their own."""
+    rest, star = given.positional[taken:], given.star
+    if star is None:
+        return TupleValue(rest)
+    if isinstance(star, Sequence) and len(given.placed) == taken and not given.after:
+        return Sequence(star.item, kind="tuple")
+    return _as_leaf(it, star, param)
 
 
 def _missing(
