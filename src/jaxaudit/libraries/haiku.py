@@ -61,8 +61,8 @@ _READS = merge(
 
 # Random initializers take their key from the stream, so calling one twice is harmless.
 _INITIALIZERS = rows(f"{_NAME}.initializers", "py.call_library", """
-    Constant.__call__ Identity.__call__ Orthogonal.__call__ RandomNormal.__call__: shape dtype
-    RandomUniform.__call__ TruncatedNormal.__call__ UniformScaling.__call__ VarianceScaling.__call__: shape dtype
+    Constant.__call__ Identity.__call__ Orthogonal.__call__ RandomNormal.__call__: shape dtype -> specified(shape, dtype)
+    RandomUniform.__call__ TruncatedNormal.__call__ UniformScaling.__call__ VarianceScaling.__call__: shape dtype -> specified(shape, dtype)
     """)
 
 _PLAIN = (

@@ -42,13 +42,13 @@ _MAKERS = rows(f"{_NAME}.initializers", "py.call_library", """
 
 # These take a key like their kin and never read it: giving one key to several of them is harmless.
 _CONSTANTS = merge(
-    rows(f"{_NAME}.initializers", "array.create", "ones zeros: key shape dtype out_sharding"),
+    rows(f"{_NAME}.initializers", "array.create", "ones zeros: key shape dtype out_sharding -> constants(shape)"),
     rows(f"{_NAME}.initializers", "py.call_library", "constant: value dtype", result="jax.nn.ConstantInitializer"),
     rows(f"{_NAME}.initializers", "py.call_library", "ones_init zeros_init:", result="jax.nn.ConstantInitializer"),
-    rows(_NAME, "array.create", "ConstantInitializer.__call__: key shape dtype out_sharding"),
+    rows(_NAME, "array.create", "ConstantInitializer.__call__: key shape dtype out_sharding -> constants(shape)"),
 )
 
-_CALLS = rows(_NAME, "key.draw", "Initializer.__call__: key shape dtype out_sharding", key="key")
+_CALLS = rows(_NAME, "key.draw", "Initializer.__call__: key shape dtype out_sharding -> floats(shape)", key="key")
 
 _SEGMENTS = rows("jax.ops", "array.reduce", """
     segment_max segment_min segment_prod segment_sum: data segment_ids num_segments indices_are_sorted unique_indices bucket_size mode out_sharding

@@ -38,11 +38,23 @@ def _split(look: Look) -> ShapeFact:
     return array((*(one.labelled(made_by("alike", look.op)) for one in count), *key.dims), key.dtype)
 
 
+def _dtype_told(look: Look, default: str | None) -> str | None:
+    """Return the dtype that a call asks for, else the default, unless the object that is called was told another."""
+    if look.raw("dtype") is not None:
+        return look.dtype("dtype")
+    maker = look.fact("self").layer
+    return default if maker is None or "dtype" not in maker.names else None
+
+
+def _constants(look: Look, shape: str) -> ShapeFact:
+    return shaped(look.fact(shape), _dtype_told(look, "float32"))
+
+
 def _drawn(look: Look, shape: str, *parameters: str, dtype: str | None) -> ShapeFact:
     """Return a draw of the shape asked for, else of that which the parameters have together."""
     given = [look.raw(name) for name in parameters]
     shapes = [array_dims(look.of(value)) for value in given if value is not None]
-    dtype = dtype if look.raw("dtype") is None else look.dtype("dtype")
+    dtype = _dtype_told(look, dtype)
     if look.raw(shape) is None:
         return array(broadcast(shapes)[0], dtype)
     asked = shape_of(look.fact(shape))
@@ -92,6 +104,7 @@ FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
     "integers": partial(_drawn, dtype="int32"),
     "truths": partial(_drawn, dtype="bool"),
     "words": partial(_drawn, dtype=None),
+    "constants": _constants,
     "classes": _classes,
     "permuted": _permuted,
     "chosen": _chosen,

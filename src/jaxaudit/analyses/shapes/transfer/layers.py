@@ -32,7 +32,8 @@ INITIALIZER = "initializer"
 def made(look: Look, name: str) -> ShapeFact:
     """Return the fact of a new layer: its class, and what it was made with."""
     if name.startswith("jax.nn.initializers."):
-        return ShapeFact(layer=Layer(INITIALIZER))
+        dtype = look.op.arguments.get("dtype")
+        return ShapeFact(layer=Layer(INITIALIZER, () if dtype is None else (("dtype", look.of(dtype)),)))
     row = lookup(name)
     if row is None or row.cls != name or lookup(f"{name}.__call__") is None:
         return NOTHING

@@ -207,7 +207,8 @@ def fit(params: Parameters, given: Arguments, kind: str = "parameter") -> Fit:
     twice = [name for name in taken if name in given.keywords and name in params.named]
     if twice and given.star is None:
         return Fit(f"is given `{twice[0]}` twice")
-    if given.star is not None or given.stars is not None:
-        return Fit(open=f"what `{'*' if given.stars is None else '**'}` gives is not known")
     missing = [f"`{name}`" for name in params.required if name not in taken and name not in given.keywords]
+    takes_all = params.rest and not missing and given.stars is None
+    if (given.star is not None or given.stars is not None) and not takes_all:
+        return Fit(open=f"what `{'*' if given.stars is None else '**'}` gives is not known")
     return Fit(f"is given nothing for {' and '.join(missing)}" if missing else "", loose=tuple(strange))
