@@ -86,7 +86,16 @@ _LIBRARIES = merge(
     rows("numpy", "array.numpy", "*:"),
     rows("scipy", "array.numpy", "special.*: x\nlinalg.* signal.* ndimage.* sparse.* spatial.* stats.*: *args"),
     rows("scipy", "py.random", "stats.*.rvs:"),
-    rows("math", "py.call_library", "*: x y"),
+    rows("math", "py.call_library", """
+        ceil floor isqrt factorial trunc: x -> int
+        comb perm: n k -> int
+        gcd lcm: *integers -> int
+        acos acosh asin asinh atan atanh cbrt cos cosh degrees erf erfc exp exp2 expm1 fabs gamma lgamma log10 log1p log2: x -> float
+        radians sin sinh sqrt tan tanh: x -> float
+        atan2 copysign fmod log pow: x y -> float
+        hypot: *coordinates -> float
+        *: x y
+        """),
     rows("bisect", "py.call_library", "*: a x"),
     rows("statistics", "py.call_library", "*: data"),
     rows("cmath", "py.call_library", "*: x y"),

@@ -4,6 +4,7 @@
     like tree           of the structure, shapes and dtypes of that argument; not its dtypes where a `dtype` is given
     form of tree        of its structure and shapes, whatever its dtypes
     float32[]  []       a number of that dtype, or of any
+    int float           a number of Python's, which yields to the dtype of an array
     last(features)      by a function of the shapes domain, from these arguments
     optax.Schedule      an object of that class; `itself` is one of the class that the row is of
     Param around like x an object of that class around such an array
@@ -34,9 +35,10 @@ class Like:
 
 @record
 class Number:
-    """An array without axes."""
+    """An array without axes, or a number of Python's."""
 
     dtype: str | None
+    python: bool = False
 
 
 @record
@@ -69,6 +71,9 @@ Result = Like | Number | Shaped | Made | Parts | None
 ITSELF = "itself"
 """The row belongs to a class, and the result is an object of it."""
 
+_PYTHON = {"int": "int32", "float": "float32"}
+"""The numbers of Python, and what JAX makes of them."""
+
 _CALL = re.compile(r"(\w+)\((.*)\)")
 
 
@@ -86,6 +91,8 @@ def parse(text: str) -> Result:
         return Like(text.removeprefix("like "))
     if text.startswith("form of "):
         return Like(text.removeprefix("form of "), dtypes=False)
+    if text in _PYTHON:
+        return Number(_PYTHON[text], python=True)
     if text.endswith("[]"):
         return Number(text[:-2] or None)
     cls, around, inside = text.partition(" around ")

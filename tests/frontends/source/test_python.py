@@ -61,7 +61,7 @@ def _drawn_keys(code: str) -> list[str]:
     ],
 )
 def test_a_key_is_followed(code: str) -> None:
-    assert _drawn_keys(code) == ["k"]
+    assert set(_drawn_keys(code)) == {"k"}
 
 
 def test_an_assignment_in_both_branches_merges() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
+from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, product
 from jaxaudit.analyses.labels import length_labels, made_by
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, as_number, outline_of
@@ -127,6 +127,10 @@ def _create(look: Look) -> ShapeFact:
 
 def _numpy(look: Look) -> ShapeFact:
     """NumPy's constructors are JAX's, but for dtypes, which JAX reads anew when the array comes in."""
+    if look.function == "prod" and len(look.op.arguments) == 1 and look.first().items is not None:
+        sizes = [as_number(item) for item in look.first().items or ()]
+        whole = [size for size in sizes if size is not None]
+        return ShapeFact((), "int32", number=product(whole)) if len(whole) == len(sizes) else NOTHING
     known = _CREATE.get(look.function)
     if known is None or look.has("*", "**"):
         return NOTHING

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, sequence
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, integer, sequence
 from jaxaudit.analyses.shapes.literals import array_like, shaped
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer import distributions, keys, layers, windows
@@ -60,8 +61,10 @@ def _computed(look: Look, result: Result) -> ShapeFact:
             layer = look.fact("self").layer
             told = look.has("dtype") or (layer is not None and "dtype" in layer.names)
             return known if dtypes and not told else array(known.dims, None)
-        case Number(dtype=dtype):
-            return array((), dtype)
+        case Number(dtype="int32", python=True):
+            return integer(UNKNOWN)
+        case Number(dtype=dtype, python=python):
+            return array((), dtype, weak=python)
         case Shaped(function=function, arguments=arguments):
             return _FUNCTIONS[function](look, *arguments)
         case Made(inside=inside):

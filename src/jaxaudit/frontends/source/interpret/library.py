@@ -7,6 +7,7 @@ from collections.abc import Sequence as Seq
 
 from jaxaudit.frontends.source.interpret import (
     applied,
+    arithmetic,
     calls,
     compositions,
     control_flow,
@@ -50,12 +51,14 @@ _LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
 """Ops that give back the tree they are given."""
 _TAKES_SIZES = frozenset(("array.reshape", "array.permute"))
 """Ops whose sizes or axes may come one by one, or as one tuple."""
+_TABLES = (arithmetic.HANDLERS, python_calls.HANDLERS, control_flow.HANDLERS, settings.HANDLERS, compositions.HANDLERS)
+"""What knows single functions, in the order in which it is asked."""
 
 
 def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     """Call a library function by its qualified name."""
     name = canonical(name)
-    for table in (python_calls.HANDLERS, control_flow.HANDLERS, settings.HANDLERS, compositions.HANDLERS):
+    for table in _TABLES:
         handler = table.get(name)
         if handler is not None:
             made = handler(it, given, span)

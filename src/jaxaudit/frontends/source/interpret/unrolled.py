@@ -1,7 +1,8 @@
-"""Loops over a few items of different kinds, interpreted turn by turn.
+"""Loops over a few items that differ, interpreted turn by turn.
 
 One state cannot stand for the turns of `for name, layer in [("a", Dense(3)), ("b", None)]`: text, functions, objects
-and None do not merge into one value as the rows of an array do.
+and None do not merge into one value as the rows of an array do. Nor can it for those of a loop over sizes, or over the
+arrays that were made of them: each layer of a network has a shape of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, PartialValue
 from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names
-from jaxaudit.frontends.source.values.heap import ObjectBox
+from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, TupleValue, Zip
 from jaxaudit.frontends.source.values.model import Sequence as SequenceValue
 from jaxaudit.frontends.source.values.structure import is_function
@@ -67,11 +68,11 @@ def _column(it: Interpreter, part: Abstract, count: int, span: Span) -> list[Abs
 
 
 def differ(it: Interpreter, iterable: Abstract) -> bool:
-    """Whether a loop runs over a few items of kinds that do not merge into one value."""
+    """Whether a loop runs over a few items that do not merge into one value."""
     if isinstance(iterable, Zip):
         return any(differ(it, part) for part in iterable.parts)
     items = known_items(it, iterable)
-    return items is not None and 1 < len(items) <= _MOST and _differ(it, items)
+    return bool(items) and len(items) <= _MOST and _differ(it, items)
 
 
 def _differ(it: Interpreter, items: Sequence[Abstract]) -> bool:
@@ -80,14 +81,17 @@ def _differ(it: Interpreter, items: Sequence[Abstract]) -> bool:
         tuples = [item.items for item in items if isinstance(item, TupleValue | Record)]
         same = len(tuples) == len(items) and len({len(parts) for parts in tuples}) == 1
         return not same or any(_differ(it, column) for column in zip(*tuples, strict=True))
-    return any(_is_structure(it, item) for item in items)
+    integers = {item.value for item in items if isinstance(item, Const) and isinstance(item.value, int)}
+    return len(integers) > 1 or any(_is_structure(it, item) for item in items)
 
 
 def _is_structure(it: Interpreter, item: Abstract) -> bool:
     if isinstance(item, Const):
         return item.value is None or isinstance(item.value, str)
+    if isinstance(item, Leaf):
+        return item.array
     if isinstance(item, Ref):
-        return isinstance(it.heap[item], ObjectBox)
+        return isinstance(it.heap[item], ObjectBox | DictBox)
     member = isinstance(item, Attribute) and isinstance(item.receiver, ClassValue)
     return member or is_function(item) or isinstance(item, ClassValue | PartialValue)
 
