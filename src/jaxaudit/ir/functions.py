@@ -130,6 +130,8 @@ ARITHMETIC = SUMS_OF_TWO | SCALINGS | _ids("negative power floor_divide remainde
 LINEAR = _ids("add subtract negative positive conj real imag")
 """Elementwise functions that are linear in every operand; `multiply` and `divide` are so in one of them."""
 EXTREMES_OF_TWO = _ids("maximum minimum")
+EXHAUSTING = _ids("builtins.dict builtins.list builtins.max builtins.min builtins.sum builtins.tuple")
+"""Functions of Python's that run through an iterator before they return."""
 LARGER = _ids("maximum max builtins.max")
 SMALLER = _ids("minimum min builtins.min")
 """Give the larger or the smaller one of what they are given."""

@@ -52,7 +52,7 @@ def shape_of(code: str, name: str = "result") -> str:
         ("jnp.stack([row * 2 for row in x])", "x.shape[0], x.shape[1]"),
         ("jnp.concatenate([row for row in [r + 1 for r in x]])", "x.shape[0]*x.shape[1]"),
         ("jnp.stack([row for row in x if row[0] > 0])", "?, x.shape[1]"),
-        ("jnp.stack([a + b for a, b in zip(x, [3, 4])])", "?, x.shape[1]"),
+        ("jnp.stack([a + b for a, b in zip(x, [3, 3])])", "?, x.shape[1]"),
         ("jnp.stack([row for row in x][1:])", "?, x.shape[1]"),
         ("jax.tree.map(lambda *rows: jnp.stack(rows), *[(row, n) for row in x])[0]", "x.shape[0], x.shape[1]"),
         ("jax.random.split(jax.random.key(0), config.batch + 1)", "config.batch + 1"),
@@ -149,3 +149,53 @@ def test_every_op_on_arrays_has_a_transfer_function():
     ops = {name for name in VOCABULARY if name.startswith("array.")}
     assert ops - set(TABLE) == NOT_MODELLED
     assert set(TABLE) <= set(VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("jax.random.normal(key, (6, 4)) / math.sqrt(6)", "6, 4"),
+        ("jnp.zeros((math.prod((2, 5)), math.ceil(7 / 2), int(np.prod((2, 3)))))", "10, 4, 6"),
+        ("jnp.zeros(3) * round(float(jnp.ones(())), 2)", "3"),
+        ("jnp.zeros(3) + sum(jnp.sum(one**2) for one in jax.tree.leaves(key))", "3"),
+        ("network([dict(w=jnp.ones((m, n))) for m, n in zip(SIZES[:-1], SIZES[1:])], jnp.ones((8, 3)))", "8, 2"),
+        ("network(grown(SIZES), jnp.ones((8, 3)))", "8, 2"),
+        ("jnp.ones((8, 3)) @ Pair(*(jnp.ones(size) for size in ((3, 5), (5, 2)))).first", "8, 5"),
+        ("tuple(jnp.ones(size) for size in ((3, 5), (5, 2)))[1]", "5, 2"),
+        ("Env().pull(jnp.ones((7, 4)))", "7, 4"),
+        ("jax.nn.initializers.he_normal()(key, (6, 4))", "6, 4"),
+    ],
+)
+def test_what_python_computes_is_known(expression, expected):
+    code = f"""
+        import math
+        from typing import NamedTuple
+        import jax, jax.numpy as jnp, numpy as np
+
+        SIZES = (3, 16, 2)
+
+        class Pair(NamedTuple):
+            first: jax.Array
+            second: jax.Array
+
+        class Env:
+            goal = jnp.array([0.0, 1.0, 2.0, 3.0])
+
+            def pull(self, obs):
+                return self.goal - obs
+
+        def grown(sizes):
+            layers = []
+            for m, n in zip(sizes[:-1], sizes[1:]):
+                layers.append({{"w": jnp.ones((m, n)) / math.sqrt(m)}})
+            return layers
+
+        def network(layers, x):
+            for layer in layers[:-1]:
+                x = jnp.tanh(x @ layer["w"])
+            return x @ layers[-1]["w"]
+
+        key = jax.random.key(0)
+        result = jnp.copy({expression})
+        """
+    assert shape_of(code) == expected

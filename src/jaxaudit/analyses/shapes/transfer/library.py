@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import reduce
 
 from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.shapes.asserted import asserted
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
-from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, join, sequence
+from jaxaudit.analyses.shapes.literals import array_dims
+from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers, meshes
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
@@ -34,7 +37,27 @@ def _call(look: Look) -> ShapeFact:
         return _asserts(look)
     if name in meshes.MAKERS:
         return meshes.MAKERS[name](look)
-    return _made(look, name)
+    return _OF_NUMBERS[name](look) if name in _OF_NUMBERS else _made(look, name)
+
+
+def _of_one(look: Look) -> ShapeFact:
+    """Return `sum(items)` or `max(items)`, which is like each of the items."""
+    facts = [look.read(value) for value in look.op.operands]
+    given = facts[0] if len(facts) == 1 else sequence(tuple(facts))
+    each = given.each or (reduce(join, given.items) if given.items else without_axis(given, 0))
+    return array(array_dims(each), each.dtype, weak=each.weak)
+
+
+def _rounded(look: Look) -> ShapeFact:
+    """Return `round(x)`, which is an integer where `x` is a number of Python's."""
+    return array(look.first().dims, None)
+
+
+_OF_NUMBERS: Mapping[str, Callable[[Look], ShapeFact]] = {
+    **dict.fromkeys(("builtins.sum", "builtins.max", "builtins.min"), _of_one),
+    "builtins.round": _rounded,
+}
+"""Functions of Python's that numbers and arrays know how to answer."""
 
 
 def _made(look: Look, name: str) -> ShapeFact:

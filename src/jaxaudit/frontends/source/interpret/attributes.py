@@ -107,7 +107,7 @@ def _module_attribute(it: Interpreter, base: ModuleValue, name: str, span: Span)
 def _global_read(it: Interpreter, qualified: str, found: Leaf, span: Span) -> Abstract:
     reads = it.frame.global_reads
     if qualified not in reads:
-        value = it.emit("py.global", span, attrs={"name": qualified}).result
+        value = it.emit("py.global", span, attrs={"name": qualified, "value": found.value}).result
         value.name = qualified.rpartition(".")[2]
         reads[qualified] = found.at(value)
     return reads[qualified]
@@ -136,8 +136,11 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     if isinstance(member, Transformed):
         return member if member.static else PartialValue(member, (base,), {})
     # A class-level value is the instance's only where nothing else could have set it.
-    if member is not None and not isinstance(member, Leaf) and name not in box.cls.fields and box.value is None:
-        return member
+    if member is not None and name not in box.cls.fields and box.value is None:
+        if not isinstance(member, Leaf):
+            return member
+        if not is_replaced(box.cls, name):
+            return _global_read(it, f"{box.cls.name}.{name}", member, span)
     if isinstance(member, ClassValue | Library):
         return member
     if member is None and any(lookup(f"{owner}.{name}") is not None for owner in library_bases(box.cls)):

@@ -32,6 +32,7 @@ from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.questions import is_asked
 from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.ir.functions import EXHAUSTING
 from jaxaudit.libraries.transformations import WRAPPERS
 from jaxaudit.spans import Span
 
@@ -43,7 +44,7 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
         if found is not None:
             return found
     callee = it.evaluate(node.func)
-    given = evaluate_arguments(it, node)
+    given = evaluate_arguments(it, node, at_once=isinstance(callee, Library) and callee.name in EXHAUSTING)
     if isinstance(callee, Library) and callee.name == "builtins.next" and node.args:
         if isinstance(asked := node.args[0], ast.Name):
             expressions.note_asked(it, asked.id, it.span(asked))

@@ -58,17 +58,17 @@ def unfolded(callee: Abstract, given: Arguments) -> tuple[Abstract, Arguments]:
     return callee, given
 
 
-def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
-    """Evaluate the arguments of a call expression."""
+def evaluate_arguments(it: Interpreter, node: ast.Call, *, at_once: bool = False) -> Arguments:
+    """Evaluate the arguments of a call expression; `at_once`: the callee runs through iterators before it returns."""
     positional: list[Abstract] = []
     star: Abstract | None = None
     before, spread = 0, False
     for item in node.args:
         if not isinstance(item, ast.Starred):
-            positional.append(placed(it.evaluate(item), it.span(item)))
+            positional.append(placed(it.evaluate(run_through(item) if at_once else item), it.span(item)))
             continue
         spread = True
-        value = it.evaluate(item.value)
+        value = it.evaluate(run_through(item.value))
         known = known_items(it, value)
         if known is None or star is not None:
             before = len(positional) if star is None else -1
@@ -87,6 +87,13 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
             stars = value
     after = -1 if before < 0 else 0 if star is None else len(positional) - before
     return Arguments(tuple(positional), keywords, star, stars, spread, after)
+
+
+def run_through(node: ast.expr) -> ast.expr:
+    """Return a generator expression as the list that it gives to whoever runs through it at once."""
+    return (
+        ast.copy_location(ast.ListComp(node.elt, node.generators), node) if isinstance(node, ast.GeneratorExp) else node
+    )
 
 
 def known_items(it: Interpreter, value: Abstract) -> tuple[Abstract, ...] | None:
