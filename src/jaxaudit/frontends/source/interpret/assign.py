@@ -111,7 +111,9 @@ def assign(it: Interpreter, target: ast.expr, value: Abstract, span: Span) -> No
 def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:
     """Bind a value to a variable of the open frame, or to the one that `global` or `nonlocal` names."""
     frame = it.frame
-    value = sized(named(value, identifier), identifier, frame.place)
+    # What is one thing in this turn may be another in the next, as with the parameters of a call.
+    place = f"{frame.place}:{frame.turn}" if frame.turn else frame.place
+    value = sized(named(value, identifier), identifier, place)
     if identifier in frame.global_names:
         attrs: dict[str, object] = {"name": identifier, "owner": frame.module.name, "augmented": augmented}
         it.emit("py.store_global", span, {"value": _stored(it, value, span)}, attrs, results=0)

@@ -149,7 +149,7 @@ def _each(
 ) -> Iterator[Abstract]:
     """Evaluate what a comprehension makes in each of its turns."""
     before = dict(it.frame.env)
-    for turn in turns:
+    for turn in unrolled.one_by_one(it, turns):
         assign(it, generator.target, turn, it.span(generator.iter))
         yield evaluate()
     it.frame.env = before

@@ -8,7 +8,7 @@ arrays that were made of them: each layer of a network has a shape of its own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.frontends.source.interpret import subscripts
 from jaxaudit.frontends.source.interpret.assign import assign
@@ -36,7 +36,7 @@ def rows(it: Interpreter, iterable: Abstract, span: Span) -> list[Abstract]:
         items = known_items(it, iterable)
         return list(items) if items is not None and len(items) <= _MOST else []
     count = _count(it, iterable)
-    if count is None or count > _MOST:
+    if count is None or count > _MOST or any(_are_fewer(it, part, count) for part in iterable.parts):
         return []
     columns = [_column(it, part, count, span) for part in iterable.parts]
     if not all(columns):
@@ -52,6 +52,14 @@ def _count(it: Interpreter, iterable: Abstract) -> int | None:
         return min(counts, default=None)
     items = known_items(it, iterable)
     return None if items is None else len(items)
+
+
+def _are_fewer(it: Interpreter, part: Abstract, count: int) -> bool:
+    """Whether an array of keys was split into fewer than there are turns, so that `zip` ends before."""
+    if not isinstance(part, Leaf):
+        return False
+    splits = (op for op in it.builder.region.ops if op.name == "key.split" and part.value in op.results)
+    return any(isinstance(number := op.arguments.get("num", 2), int) and number < count for op in splits)
 
 
 def _column(it: Interpreter, part: Abstract, count: int, span: Span) -> list[Abstract]:
@@ -100,7 +108,7 @@ def run(it: Interpreter, node: ast.For | ast.AsyncFor, turns: Sequence[Abstract]
     """Interpret the turns of a loop one after the other."""
     names = sorted(assigned_names(node))
     broken: list[Env] = []
-    for item in turns:
+    for item in one_by_one(it, turns):
         it.frame.loops.append(LoopExits())
         assign(it, node.target, item, span)
         leaving = it.execute(node.body)
@@ -120,6 +128,17 @@ def run(it: Interpreter, node: ast.For | ast.AsyncFor, turns: Sequence[Abstract]
         it.frame.env = _joined(it, ends, names, span)
         return Exit.FALL
     return leaving
+
+
+def one_by_one(it: Interpreter, turns: Sequence[Abstract]) -> Iterator[Abstract]:
+    """Return what each turn sees, with a scope of its own for the sizes that it gives names to."""
+    frame, outer = it.frame, it.frame.turn
+    try:
+        for number, item in enumerate(turns, start=1):
+            frame.turn = f"{outer}.{it.builder.newest}.{number}"
+            yield item
+    finally:
+        frame.turn = outer
 
 
 def _joined(it: Interpreter, envs: Sequence[Env], names: Sequence[str], span: Span) -> Env:

@@ -53,6 +53,8 @@ class Frame:
     """Module-level values already read in this frame, so that two reads give one value."""
     opened: int = 0
     """The youngest value when a function's frame was opened."""
+    turn: str = ""
+    """The turn of a loop that is gone through turn by turn; empty outside of such loops."""
     captured: frozenset[str] = frozenset()
     """Variables that inner functions read and that are bound more than once."""
 
