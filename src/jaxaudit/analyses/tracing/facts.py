@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import Enum
 from typing import Any
@@ -159,6 +159,17 @@ class TracingFacts:
     values: Mapping[Value, Trace] = field(default_factory=dict)
     tested: frozenset[Value] = frozenset()
     """Values whose type the code asks for: what it does with them depends on it."""
+    questions: frozenset[Value] = frozenset()
+    """Conditions that ask whether something is traced, which code takes another path for."""
+    behind: frozenset[Op] = frozenset()
+    """Ops that only run where no such condition left the function before."""
+
+    def is_asked(self, places: Iterable[Op]) -> bool:
+        """Whether the code asks if something is traced before it gets to an op; `places` are it and what is around."""
+        return any(
+            one in self.behind or (one.name == "py.branch" and not self.questions.isdisjoint(one.operands))
+            for one in places
+        )
 
     def value(self, value: Value) -> Trace:
         """Return what is known of a value in every context that it was seen in."""

@@ -89,7 +89,7 @@ class Visits:
         self._switches |= questions
         self._behind = behind
         visits = {name: tuple(map(self._doubted, known.values())) for name, known in self._known.items()}
-        return TracingFacts(visits, values, frozenset(self._tested))
+        return TracingFacts(visits, values, frozenset(self._tested), frozenset(questions), frozenset(behind))
 
     def _doubted(self, visit: Visit) -> Visit:
         if self._guarded(visit):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import entered, left, through_ops, walk
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BRANCHES, LOOPS, REMARKS, STORES
@@ -58,6 +59,31 @@ def loss(batch):
 
 def main(x):
     return loss({"x": x})
+
+## where nothing is traced
+import dataclasses
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Schedule:
+    rate: jax.Array
+    shown: float
+
+def step(schedule, x):
+    rate = schedule.rate * 0.5
+    if not isinstance(rate, jax.core.Tracer):
+        schedule.shown = float(rate)
+    return x - rate
+
+def later(schedule, x):
+    if isinstance(x, jax.core.Tracer):
+        return x - schedule.rate
+    schedule.shown = float(x.sum())
+    return x
+
+def main(x):
+    schedule = Schedule(jnp.ones(()), 1.0)
+    return step(schedule, x), jax.jit(step)(schedule, x), jax.jit(later)(schedule, x)
 
 ## a list of its own
 @jax.jit
@@ -189,19 +215,22 @@ class ChangedCopyDropped(Rule):
             optimizer.update(model, nnx.grad(loss)(model, x))
 
     ## When it cannot tell
-    What reads the changed copy inside may be all that it was changed for. That stays open.
+    What reads the changed copy inside may be all that it was changed for. That stays open, and so does a change that
+    only happens where something is found not to be traced.
     """
 
     summary = "An argument is changed in place inside a transformation, which changes a copy."
+    needs = (TracingFacts,)
 
     valid = _VALID
     invalid = _INVALID
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every change in place of what came into a transformation as an argument."""
-        flow = facts.flow
+        flow, tracing = facts.flow, facts.get(TracingFacts)
         stores = {op: found for op in program.named(*STORES) if (found := _copied_by(flow, op)) is not None}
-        kept = {op: _stored(flow, op, border) for op, border in stores.items()}
+        asked = {op for op, border in stores.items() if tracing.is_asked(flow.around(op, border))}
+        kept = {op: None if op in asked else _stored(flow, op, border) for op, border in stores.items()}
         useful = {op.object_id for op, found in kept.items() if found is not False}
         open_spans = {op.span for op, found in kept.items() if found is None}
         for op, border in stores.items():
@@ -210,7 +239,8 @@ class ChangedCopyDropped(Rule):
         layers = (op for op in program.calling(*AVERAGING) if _trains(flow, op))
         for op in (*program.calling(*_CHANGING), *program.named("py.store_attr"), *layers):
             for border, held in _changed(flow, op).items():
-                yield _judge(op, border, _kept(flow, op, border, held))
+                asked_first = tracing.is_asked(flow.around(op, border))
+                yield _judge(op, border, None if asked_first else _kept(flow, op, border, held))
 
 
 def _trains(flow: Flow, op: Op) -> bool:
