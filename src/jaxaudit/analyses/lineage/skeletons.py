@@ -215,12 +215,15 @@ def _like_operand(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
     return None if kept is None else _argument(op, kept.param)
 
 
-def structure_read(flow: Flow, treedef: Value) -> Op | None:
-    """Return the call that a structure was read off a tree by: `structure`, or `flatten`, whose second result it is."""
+def structure_read(flow: Flow, treedef: Value, *, plainly: bool = True) -> Op | None:
+    """Return the call that a structure was read off a tree by: `structure`, or `flatten`, whose second result it is.
+
+    Read plainly, it is that of the whole tree, without an `is_leaf` that may leave a part of it unread.
+    """
     made = flow.maker(treedef)
     if made is None or made.qualified != "jax.tree.structure":
         made = _second_of(flow, treedef, "jax.tree.flatten")
-    return None if made is None or "is_leaf" in made.arguments else made
+    return None if made is None or (plainly and "is_leaf" in made.arguments) else made
 
 
 def _second_of(flow: Flow, part: Value, function: str) -> Op | None:

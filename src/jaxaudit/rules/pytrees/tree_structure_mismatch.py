@@ -92,6 +92,13 @@ class TreeStructureMismatch(Rule):
             "the leaves of both",
         ),
         Example(
+            "def f(one, other):\n    if jax.tree.structure(one) == jax.tree.structure(other):\n"
+            "        return jax.tree.map(lambda x, y: x * y, one, other)\n"
+            "    return jax.tree.map(lambda x: x * other, one)\n\n"
+            "f({'a': jnp.ones(3), 'b': jnp.ones(2)}, 2.0)\n",
+            "only where they are alike",
+        ),
+        Example(
             "from jax.flatten_util import ravel_pytree\n\ndef f(x, y):\n"
             "    mean, unravel = ravel_pytree({'rate': x, 'base': y})\n"
             "    widths = jnp.concatenate([x * 2, y * 3])\n    scales, _ = ravel_pytree({'base': y, 'rate': x})\n"
@@ -187,8 +194,8 @@ class TreeStructureMismatch(Rule):
                 yield from _paired(op, trees[0], trees[1], flow)
 
 
-def _trees(op: Op) -> tuple[Tree, ...]:
-    return () if op.border is None else op.border.trees
+def _trees(op: Op | None) -> tuple[Tree, ...]:
+    return () if op is None or op.border is None else op.border.trees
 
 
 def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -201,7 +208,9 @@ def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 def _paired(op: Op, first: Tree, other: Tree, flow: Flow, position: int = 1) -> Iterator[Obligation]:
     found = "" if op.is_leaf else difference(first, other) or _absence(op, position, first, other, flow)
-    if found:
+    if found and _is_compared(flow, op, (first, other)):
+        yield _open(op, "a condition before it compares the structure of the trees")
+    elif found:
         yield _differ(op, f"the trees differ: {found}")
     else:
         yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
@@ -268,15 +277,25 @@ def _is_no_list(flow: Flow, tree: Tree, context: Context) -> bool:
     return of_module or tree.kind == "dict" or (tree.kind == "object" and tree.registered == "yes")
 
 
-def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
-    """Whether an `if` around an op, or one that may leave before it, is decided by what is computed of a value."""
+def _branches(flow: Flow, op: Op) -> Iterator[Op]:
+    """Return every `if` around an op, and those that may leave before it."""
     for region, holder in flow.places.up(flow.places.region_of[op]):
-        leaving = [one for one in region.ops if any(arm.exit is not Exit.FALL for arm in one.regions)]
-        branches = [one for one in (*leaving, holder) if one is not None and one.name == "py.branch"]
-        asked = [flow.giver(one, branch) for branch in branches for one in branch.operands]
-        if any(maker is not None and value in maker.operands for maker in asked):
-            return True
-    return False
+        leaving = (one for one in region.ops if any(arm.exit is not Exit.FALL for arm in one.regions))
+        yield from (one for one in (*leaving, holder) if one is not None and one.name == "py.branch")
+
+
+def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
+    """Whether a condition before an op is decided by what is computed of a value."""
+    asked = (flow.giver(one, branch) for branch in _branches(flow, op) for one in branch.operands)
+    return any(maker is not None and value in maker.operands for maker in asked)
+
+
+def _is_compared(flow: Flow, op: Op, trees: tuple[Tree, Tree]) -> bool:
+    """Whether a condition before an op is computed of the structure of one of the trees that meet there."""
+    asked = [one for branch in _branches(flow, op) for one in branch.operands]
+    found = sources(flow, asked, lambda one: not one.regions) if asked else ()
+    makers = (structure_read(flow, value, plainly=False) for value in found)
+    return any(tree in trees for made in makers for tree in _trees(made))
 
 
 def _open(op: Op, reason: str) -> Obligation:
