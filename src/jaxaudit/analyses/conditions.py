@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import record
 
 if TYPE_CHECKING:
@@ -16,6 +18,18 @@ Subject = tuple[object, ...]
 
 _EQUAL = {"equal": True, "==": True, "not_equal": False, "!=": False}
 _IS = {"is": True, "is not": False}
+_MANY = 1000
+"""How many turns of a loop are not worth to be tried one by one."""
+
+HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+}
+"""What each comparison says of two numbers."""
 
 
 @record
@@ -48,6 +62,50 @@ def conditions(places: Places, op: Op, inside: Region | None = None) -> Iterator
             return
         if holder is not None and holder.name == "py.branch" and len(holder.operands) == 1 and len(holder.regions) == 2:
             yield from _expand(places, holder.operands[0], region is holder.regions[0])
+
+
+def turns_left(places: Places, loop: Op, op: Op) -> int | None:
+    """Return in how many turns of a loop over known items the conditions hold under which an op in it runs."""
+    body, trips = loop.regions[-1], loop.trips
+    if loop.name not in PYTHON_LOOPS or trips is None or trips > _MANY:
+        return None
+    left = set(range(trips))
+    for known in conditions(places, op, body):
+        left = {turn for turn in left if _holds(places, known, body, turn) is not False}
+    return len(left)
+
+
+def _holds(places: Places, known: Condition, body: Region, turn: int) -> bool | None:
+    """Whether a condition holds in one turn of a loop; None where that is not known."""
+    maker = places.maker.get(known.value)
+    compares = known.relation == "true" and maker is not None and maker.function in HOLDS
+    if known.relation == "==":
+        one, other, holds = known.value, known.against, operator.eq
+    elif maker is not None and compares:
+        one, other, holds = maker.arguments.get("x"), maker.arguments.get("y"), HOLDS[maker.function]
+    else:
+        return None
+    sides = [_in_turn(places, side, body, turn) for side in (one, other)]
+    try:
+        return None if None in sides else bool(holds(*sides)) is known.holds
+    except TypeError:
+        return None
+
+
+def _in_turn(places: Places, side: object, body: Region, turn: int) -> object:
+    """Return the constant that something is in one turn of a loop; None where it is none, or not known."""
+    if not isinstance(side, Value):
+        return side if isinstance(side, int | float | str) else None
+    made = places.maker.get(side)
+    if side in body.params[:1]:
+        return turn
+    if made is None or made.name != "py.element" or made.arguments.get("index") not in body.params[:1]:
+        return None
+    items = made.arguments.get("iterable")
+    if isinstance(items, Mapping):
+        start, step = items.get("start"), items.get("step")
+        return start + step * turn if isinstance(start, int) and isinstance(step, int) else None
+    return _in_turn(places, items[turn], body, turn) if isinstance(items, tuple) and turn < len(items) else None
 
 
 def _expand(places: Places, value: Value, holds: bool) -> Iterator[Condition]:

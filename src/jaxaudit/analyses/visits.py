@@ -5,10 +5,10 @@ A loop reads elements at what it counts (`x[t]` with `t` from 1 to `n`), or is g
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from jaxaudit.analyses.conditions import HOLDS
 from jaxaudit.analyses.dims import ONE, Dim, constant
 from jaxaudit.analyses.extents import Extent, extents, met, size_of
 from jaxaudit.analyses.facts import Facts, remembered
@@ -221,21 +221,11 @@ def _comparisons(facts: Facts) -> Mapping[Value, list[Op]]:
     return found
 
 
-_HOLDS: Mapping[str, Callable[[int, int], bool]] = {
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-}
-
-
 def _tells(op: Op, place: Dim, number: Dim, one: Visited) -> bool:
     """Whether a comparison tells the element that is left out from all that are read."""
     missed, *others = ((at - number).constant for at in (place, one.low, one.end - ONE))
     known = [gap for gap in others if gap is not None]
     if missed is None or not known:
         return False
-    holds = _HOLDS[op.function]
+    holds = HOLDS[op.function]
     return all(holds(gap, 0) is not holds(missed, 0) for gap in known)

@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import Enum
 from itertools import takewhile
 
-from jaxaudit.analyses.conditions import Condition, conditions
+from jaxaudit.analyses.conditions import Condition, conditions, turns_left
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.rename import Rename
 from jaxaudit.analyses.keys.terms import Atom, Fold, Seed, Split, Term, Terms, Tick, root, rows_behind
@@ -192,8 +192,8 @@ class Turns:
         return following
 
     def _runs_once(self, scope: Scope, op: Op, use: Use) -> bool:
-        """The loop has one turn, or control leaves it after the use."""
-        if op.trips in (0, 1) or op.length in (0, 1):
+        """The loop has one turn, one in which the use is reached, or control leaves it after the use."""
+        if op.trips in (0, 1) or op.length in (0, 1) or turns_left(self.places, op, use.spot) in (0, 1):
             return True
         if op.name not in PYTHON_LOOPS:
             return False

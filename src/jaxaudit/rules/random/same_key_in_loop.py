@@ -115,12 +115,32 @@ class SameKeyInLoop(Rule):
             if x > 0:
                 return jax.random.normal(key, (3,))
         return None
+
+    ## one turn of those that are listed
+    def block(key, x, params):
+        for n in [0, 1]:
+            if n == 1:
+                x = x * jax.random.bernoulli(key, 0.9, x.shape)
+            x = jnp.tanh(x @ params[n])
+        return x
+
+    def chain(key, x):
+        for width, noisy in ((3, 0), (4, 1), (5, 0)):
+            x = x + jax.random.normal(key, x.shape) if noisy >= 1 else x[:width]
+        return x
     """
     invalid = """
     ## one key for all turns
     def walk(key, x):
         for _ in range(10):
             x = x + jax.random.normal(key, x.shape)  #!
+        return x
+
+    ## two turns of those that are listed
+    def chain(key, x):
+        for width, noisy in ((3, 0), (4, 1), (5, 1)):
+            if noisy >= 1:
+                x = x[:width] + jax.random.normal(key, (width,))  #!
         return x
 
     ## the body of a scan closes over a key
