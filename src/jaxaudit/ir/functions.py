@@ -323,6 +323,8 @@ JOINS_END_TO_END = _ids("concatenate append hstack vstack column_stack row_stack
 """Put arrays one after the other along an axis that they have; the result is longer than each."""
 STACKS_OF_OLD = _ids("hstack vstack column_stack dstack")
 """Put arrays beside each other after giving each the axes that it lacks."""
+KINDS = _ids("dtype ndim weak_type issubdtype isdtype result_type iscomplexobj isrealobj can_cast isscalar typeof")
+"""Tell what kind of array something is, whatever its sizes and elements."""
 TREE_STRUCTURE = _ids("structure treedef_is_leaf all_leaves treedef_tuple")
 """Ask for the structure of a tree, not for its leaves."""
 PYTHON_NUMBERS = frozenset(f"builtins.{name}" for name in "abs max min sum round pow divmod len sorted".split())

@@ -52,6 +52,36 @@ PROGRAMS = {
             keep = (x > 0) & (y < 1)
             return x[keep].sum(), jnp.unique(y)  #! dynamic-shape
         """,
+    "sides for arrays of one kind, however it is asked": """
+        def is_integer(x):
+            return jnp.issubdtype(x.dtype, jnp.integer)
+
+        def by_class(x, labels):
+            if jnp.issubdtype(labels, jnp.integer):
+                labels = jax.nn.one_hot(labels, labels.max() + 1)
+            return labels.T @ x
+
+        def by_rank(x, labels):
+            flat = jnp.ndim(labels) == 1
+            if labels is not None and flat:
+                labels = jax.nn.one_hot(labels, labels.max() + 1)
+            return labels.T @ x
+
+        def by_helper(x, labels):
+            return (jax.nn.one_hot(labels, labels.max() + 1) if is_integer(labels) else labels).T @ x
+
+        def by_size(x, labels):
+            if labels.max() * 0 + labels.shape[0] is not None:
+                labels = jax.nn.one_hot(labels, labels.max() + 1)  #! dynamic-shape
+            return labels.T @ x
+
+        @jax.jit
+        def model(x, ids):
+            hot = jax.nn.one_hot(ids, 7)
+            return by_class(x, hot), by_rank(x, hot), by_helper(x, hot), by_size(x, ids)
+
+        model(jnp.ones((5, 3)), jnp.arange(5))
+        """,
     "sizes from values": """
         @jax.jit
         def grow(x):

@@ -75,7 +75,7 @@ def run_arms(
     if test is not None and condition is not None:
         it.frame.asked = {**known, **dict.fromkeys(asked_about(it, test), condition)}
         it.frame.is_conditional = True
-    doubtful = test is not None and asks_kind(it, test)
+    doubtful = test is not None and asks_kind(it, test, condition)
     it.frame.guarded += doubtful
     outcomes = [_run(it, arm, before, reads, span) for arm in arms]
     it.frame.guarded -= doubtful

@@ -23,6 +23,7 @@ from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
 from jaxaudit.ir import Argument, ArrayType, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.ir.fits import CallFit
+from jaxaudit.ir.functions import COMPARISONS, KINDS
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -37,8 +38,16 @@ Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 _COMPILED = frozenset(("jit", "pmap", "shard_map"))
 """Transformations that keep what they traced and run it again and again."""
 
+_ASKING = frozenset(("array.shape", "array.map", "py.operator", "py.join"))
+"""Ops that ask what kind of array something is, or compare and combine the answers."""
+
 _NOTHING: Mapping[str, Argument] = {}
 _NO_ATTRS: Mapping[str, object] = {}
+
+
+def _answers(op: Op, kinds: set[Value]) -> bool:
+    """Whether an op compares or combines some of the values that tell what kind of array something is."""
+    return (op.name != "array.map" or op.function in COMPARISONS) and not kinds.isdisjoint(op.operands)
 
 
 class Language(NamedTuple):
@@ -130,6 +139,8 @@ class Interpreter:
         self.classes: list[ClassValue] = []
         self.compared: dict[Span, CallFit] = {}
         """How calls compare with the parameters of what they call, those that are refused excepted."""
+        self.kinds: set[Value] = set()
+        """Values that tell what kind of array something is, and answers to questions about them."""
         self.unpacked: dict[Span, int] = {}
         """How many parts are unpacked where that many are known to be there."""
         self.heirs: dict[ClassValue, list[ClassValue]] = {}
@@ -161,7 +172,10 @@ class Interpreter:
             used = arguments.values() if operands is None else operands
             asked = tuple(known[one] for one in used if isinstance(one, Value) and one in known)
             attrs = {**attrs, "questioned": asked} if asked else attrs
-        return self.builder.emit(name, span, arguments, attrs, operands=operands, results=results, regions=regions)
+        op = self.builder.emit(name, span, arguments, attrs, operands=operands, results=results, regions=regions)
+        if name in _ASKING and (op.function in KINDS or (self.kinds and _answers(op, self.kinds))):
+            self.kinds.update(op.results)
+        return op
 
     def unknown(self, reason: str, span: Span, name: str = "") -> Leaf:
         """Make a value nothing is known of, with the reason."""

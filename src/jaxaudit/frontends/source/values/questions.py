@@ -37,11 +37,13 @@ def asked_about(it: Interpreter, test: ast.expr) -> list[Abstract | Value]:
     return [one.value if isinstance(one, Leaf) else one for one in found if isinstance(one, _THINGS)]
 
 
-def asks_kind(it: Interpreter, test: ast.expr) -> bool:
+def asks_kind(it: Interpreter, test: ast.expr, answer: Value | None) -> bool:
     """Whether a condition asks what kind of array a value is: its rank, its shape as a whole, its dtype.
 
     Where that is not decided, each side is for values of one kind, and what is known here may be of another.
     """
+    if answer in it.kinds:
+        return True
     pending: list[ast.AST] = [test]
     for node in pending:
         match node:
