@@ -62,6 +62,12 @@ class UnusedMask(Rule):
         ),
     )
     invalid = (
+        Example(
+            "def centred(x, n):\n    _mask = jnp.arange(x.shape[0]) < n\n"
+            "    kept = x * _mask[:, None]\n    return kept - kept.sum(0) / n, _mask\n\n"
+            "def f(x, n):\n    kept, mask = centred(x, n)  #?\n    return (kept ** 2).sum() / n\n",
+            "applied already, and left over: a warning",
+        ),
         Example("def f(x, n):\n    mask = jnp.arange(8) < n  #?\n    return x.mean()\n", "never applied"),
         Example(
             "def f(x, lengths):\n"
@@ -206,8 +212,10 @@ def reduced_without(note: Op, mask: Value, flow: Flow, shapes: Shapes) -> Op | N
             dims = shapes.of(op.operands[0]).dims
             if dims is not None and _lines_up(wanted, dims) and not depends(flow, op.operands[0], compared):
                 return op
-    sized = _sized_by(mask, flow)
-    return next((op for op in later if depends(flow, op.operands[0], sized)), None)
+    sized, read = _sized_by(mask, flow)
+    # What else was computed from the numbers behind the mask may have left out by them what the mask would.
+    without = (op for op in later if not depends(flow, op.operands[0], read))
+    return next((op for op in without if depends(flow, op.operands[0], sized)), None)
 
 
 def _compared(mask: Value, flow: Flow) -> list[Value]:
@@ -216,8 +224,8 @@ def _compared(mask: Value, flow: Flow) -> list[Value]:
     return [] if made is None else [value for value in made.operands if flow.maker(value) is not None]
 
 
-def _sized_by(mask: Value, flow: Flow) -> set[Value]:
-    """Return the arrays whose shape, and nothing else of them, a mask was made from."""
+def _sized_by(mask: Value, flow: Flow) -> tuple[set[Value], set[Value]]:
+    """Return the arrays whose shape, and nothing else of them, a mask was made from, and what else it was made from."""
 
     def before(value: Value) -> tuple[Value, ...]:
         op = flow.maker(value)
@@ -230,7 +238,7 @@ def _sized_by(mask: Value, flow: Flow) -> set[Value]:
             read.add(value)
         elif op.name == "array.shape":
             sized.update(op.operands)
-    return sized - read
+    return sized - read, read
 
 
 def _lines_up(mask: Dims, dims: Dims) -> bool:
