@@ -243,6 +243,39 @@ PROGRAMS = {
                 key, sub = jax.random.split(key)
                 print(jax.pmap(step)(x, jnp.stack([sub] * n)))  #! same-key-across-vmap
         """,
+    "a function that judges, called or mapped as it is": """
+        class Problem:
+            def __init__(self, key):
+                self.key = key
+
+            def evaluate(self, x):
+                return jnp.sum((x - jax.random.normal(self.key, x.shape)) ** 2)
+
+            def jitter(self, x):
+                return x + jax.random.normal(self.key, x.shape)
+
+        def search(key, pop):
+            problem = Problem(key)
+            return jax.vmap(lambda x: problem.evaluate(x))(pop)  #? same-key-across-vmap
+
+        def search_too(key, pop):
+            problem = Problem(key)
+            return jax.vmap(problem.evaluate)(pop)  #? same-key-across-vmap
+
+        def spread(key, pop):
+            return jax.vmap(Problem(key).jitter)(pop)  #! same-key-across-vmap
+        """,
+    "in_axes says so for a key, wherever a caller put it": """
+        def drop(key, x):
+            return x * jax.random.bernoulli(key, 0.9, x.shape)
+
+        def shared(keys, name, x):
+            return jax.vmap(drop, (None, 0))(keys[name]["key"], x)  #? same-key-across-vmap
+
+        def made(key, x):
+            first, second = jax.random.split(key)
+            return jax.vmap(drop, (None, 0))(first, x) + drop(second, x)  #! same-key-across-vmap
+        """,
     "copies of parameters from one key": """
         def init(key):
             first, second = jax.random.split(key)

@@ -36,11 +36,13 @@ def compared(one: Obligation, facts: Facts) -> str:
     if len(uses) == 2:
         return ""
     use = uses[0]
-    if use.inner is not None and says_evaluation(callee_of(use.spot)):
-        return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
+    mapped = around is not None and around.name in MAPPED
+    # A function that is mapped as it is has no call of its own that would name it.
+    calls = [op for op, named in ((use.spot, use.inner is not None), (around, mapped)) if op is not None and named]
+    if judging := next((name for name in map(callee_of, calls) if says_evaluation(name)), ""):
+        return f"`{judging}` sounds like a comparison on the same numbers"
     if around is not None and (_tries(around, use) or _judges_parameters(facts, around) or _is_mapped_inside(use)):
         return "each turn tries another alternative on common random numbers, it seems"
-    mapped = around is not None and around.name in MAPPED
     if keys.fates.are_ranked(around) if around is not None and mapped else keys.fates.are_tabulated(use.spot):
         return "the results are ranked or listed beside each other, on common random numbers, it seems"
     if around is not None and keys.fates.is_now_and_then(use.spot, around):

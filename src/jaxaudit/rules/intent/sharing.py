@@ -11,9 +11,9 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts, Use
 from jaxaudit.analyses.keys.fates import is_init
-from jaxaudit.analyses.keys.terms import Atom, Repeat, Split, Stack, root, rows_behind
+from jaxaudit.analyses.keys.terms import Repeat, Split, Stack, root, rows_behind
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import reached, walk
+from jaxaudit.analyses.queries import operands_of, reached, through_ops, walk
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import PLACES, REORDERINGS
 from jaxaudit.ir.interfaces import Mapped
@@ -23,6 +23,7 @@ from jaxaudit.rules.intent.names import are_inverse
 from jaxaudit.rules.intent.subjects import asks_for_key, keys_of
 
 _STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
+_TAKEN = through_ops("py.item", "py.attr", "py.unpack")
 _PICKS = frozenset(("array.gather", "array.scatter", "array.at", "array.move", "py.item"))
 
 
@@ -111,8 +112,10 @@ def spelled_out(one: Obligation, facts: Facts) -> str:
     given |= {value for op in facts.program.named("py.unknown") for value in op.results}
     used = root(one.subject.uses[0].term)
     shared = (value for value, axis in zip(around.operands, around.in_axes, strict=False) if axis is None)
-    terms = [keys.term(value) for value in shared]
-    said = any(isinstance(term, Atom) and term.value in given and term is used for term in terms)
+    keyed = [value for value in shared if root(keys.term(value)) is used]
+    said = any(
+        not given.isdisjoint(walk((value,), lambda part: operands_of(facts.flow, part, _TAKEN))) for value in keyed
+    )
     return "`in_axes` says so for the key that a caller gives" if said else ""
 
 
