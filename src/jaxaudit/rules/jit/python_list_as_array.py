@@ -50,7 +50,8 @@ class PythonListAsArray(Rule):
             score = model(np.array(window, np.float32))
 
     ## When it cannot tell
-    Short literals, lists of arrays and conversions outside of loops are fine, unless a list has ten thousand items.
+    Short literals, lists of arrays and conversions outside of loops are fine, unless a list has ten thousand items, and
+    so are flat lists of numbers that the turn itself computes one by one.
     """
 
     summary = "A long list of Python numbers is handed to JAX one number at a time."
@@ -77,6 +78,24 @@ class PythonListAsArray(Rule):
             losses = [jnp.sum(x) for _ in range(500)]
             x = x + jnp.stack(losses).mean() + jnp.array(losses).sum()
         return x
+
+    ## numbers that the turn itself computes one by one
+    def missing(n, parts):
+        for start, end in parts:
+            inside = list(range(start, end))
+            yield jnp.array([i for i in range(n) if i not in inside], jnp.int32)
+
+    def inverses(moduli):
+        found = []
+        for q in moduli:
+            found.append(pow(q, -1, 97) % 31)
+        return found
+
+    def tables(moduli, indices):
+        tables = []
+        for one in indices:
+            tables.append(jnp.array(inverses([moduli[i] for i in one])))
+        return tables
 
     ## one array, or numbers that stay numbers
     @jax.jit
@@ -197,7 +216,7 @@ def _judge(visit: Visit, facts: Facts) -> Iterator[Obligation]:
         yield proved(op.span, f"{named(values)} is an array already")
     elif fact.kind is Kind.STATIC and fact.what in (*_LISTS, "items"):
         (known, is_open), loop = _length(values, facts), _turns(visit)
-        local = loop is None or fact.what == "items" or _is_local(visit, values, loop)
+        local = loop is None or fact.what == "items" or _is_local(visit, values, loop) or _is_new(values, loop, facts)
         if known >= _HUGE or (loop is not None and (known >= _MANY or (is_open and (known >= _ROW or not local)))):
             turn = "" if loop is None else " in every turn"
             message = f"a list of Python numbers becomes a JAX array{turn}, element by element"
@@ -269,6 +288,21 @@ def _length(values: Value, facts: Facts) -> tuple[int, bool]:
             known += times * (_ROW if row and value is not values else 1)
             is_open = is_open or unbounded or row
     return known, is_open
+
+
+def _is_new(values: Value, loop: Op, facts: Facts) -> bool:
+    """Whether each turn computes the numbers of a flat list one by one: to hand them over costs no more than that."""
+    filled = origin(facts.flow, values, {}).op
+    if filled is None or not facts.places.within(facts.places.region_of.get(filled), loop.regions[-1]):
+        return False
+    items = [one for one, _ in _items(values, facts.flow)]
+    return bool(items) and all(_is_number(one, facts) for one in items)
+
+
+def _is_number(value: Value, facts: Facts) -> bool:
+    """Whether an item is one number of Python: known as such, or computed, as no list can be."""
+    made = facts.flow.maker(value)
+    return facts.get(TracingFacts).value(value).what == "number" or (made is not None and made.name == "array.map")
 
 
 def _is_local(visit: Visit, values: Value, loop: Op) -> bool:
