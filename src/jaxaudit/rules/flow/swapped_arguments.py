@@ -41,7 +41,8 @@ class SwappedArguments(Rule):
     ## When it cannot tell
     Some functions are called both ways round on purpose, such as a divergence that is made symmetric. If the same
     function is called in the right order beside it, the caller merely turns its own arguments round, or the names
-    only say which of two is meant (`p` and `q`), it is no error.
+    only say which of two is meant (`p` and `q`), it is no error. Where several pairs change places at once, something
+    is turned over as a whole: that is left open.
     """
 
     summary = "Two positional arguments carry the names of each other's parameter."
@@ -58,6 +59,12 @@ class SwappedArguments(Rule):
         Example(
             "def kl(p, q):\n    return (p * (p / q)).sum()\n\ndef js(p, q):\n    return kl(p, q) + kl(q, p)\n",
             "both ways round",
+        ),
+        Example(
+            "from typing import NamedTuple\n\nclass Turn(NamedTuple):\n"
+            + "".join(f"    {row}{column}: jax.Array\n" for row in "xyz" for column in "xyz")
+            + "\ndef inverse(m: Turn):\n    return Turn(m.xx, m.yx, m.zx, m.xy, m.yy, m.zy, m.xz, m.yz, m.zz)\n",
+            "a matrix, turned over as a whole",
         ),
     )
     invalid = (
@@ -140,13 +147,16 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         return unknown(op.span, f"whether `{twice[1]}` is meant for `{twice[0]}` too is not known")
     if twice:
         return _given_twice(op, *twice)
-    pair = _crossed(op)
-    if pair is None:
+    pairs = _crossed(op)
+    if not pairs:
         return proved(op.span, f"no two arguments of `{op.qualified}` cross")
+    # A slip exchanges two; whoever exchanges several at once turns the whole over.
+    if len(pairs) > 1:
+        return unknown(op.span, f"{len(pairs)} pairs of arguments of `{op.qualified}` cross, which may be meant")
     # Of two branches only one runs: what each of them gives the function should be the same.
-    if any(_crossed(other) is None and flow.places.both_happen(op, other) for other in beside):
+    if any(not _crossed(other) and flow.places.both_happen(op, other) for other in beside):
         return unknown(op.span, f"`{op.qualified}` is called in both orders here, which may be meant")
-    first, second = pair
+    first, second = pairs[0]
     turned = isinstance(op.own, tuple) and {first, second} <= set(op.own)
     doubtful = turned or len(beside) > 1
     return Obligation(
@@ -156,7 +166,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         current=f"`{first}` goes where `{second}` belongs, and `{second}` where `{first}` does",
         expected="each goes to the parameter of its own name",
         suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
-        subject=Subject(names=pair),
+        subject=Subject(names=pairs[0]),
     )
 
 
@@ -172,13 +182,14 @@ def _given_twice(op: Op, param: str, taken: str) -> Obligation:
     )
 
 
-def _crossed(op: Op) -> tuple[str, str] | None:
-    """Return two arguments that are named like each other's parameter, and not like their own."""
+def _crossed(op: Op) -> list[tuple[str, str]]:
+    """Return the pairs of arguments that are named like each other's parameter, and not like their own."""
+    found = []
     for (name, own), (other, others_own) in combinations(zip(op.written or (), op.parameters or (), strict=False), 2):
         crosses = is_stem(name, others_own) and is_stem(other, own)
         if crosses and not is_stem(name, own) and not is_stem(other, others_own):
-            return name, other
-    return None
+            found.append((name, other))
+    return found
 
 
 _PLACES = ("updates", "state", "params")
