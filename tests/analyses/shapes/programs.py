@@ -1,6 +1,13 @@
 """Small programs whose every stated shape is compared with what JAX really makes: each assigns names at top level."""
 
 PROGRAMS = {
+    "bits that are read as other numbers": """
+        import jax.numpy as jnp
+        from jax import lax
+        a = jnp.ones((3, 4), jnp.uint32); b = a.view(jnp.uint8); c = lax.bitcast_convert_type(a, jnp.uint8)
+        d = lax.bitcast_convert_type(c, jnp.uint32); e = lax.bitcast_convert_type(a, jnp.float32)
+        f = b.view(jnp.float32); g = a.view(jnp.uint16).reshape(a.shape + (2,))[..., 1].astype(jnp.int32)
+        """,
     "creation": """
         import jax.numpy as jnp
         a = jnp.zeros((3, 4)); b = jnp.ones(5); c = jnp.full((2, 3), 7); d = jnp.full((2,), 1.5)

@@ -4,6 +4,15 @@ import pytest
 from rules.programs import marked, messages, said
 
 PROGRAMS = {
+    "bytes of wider numbers": """
+        def parts(x):
+            return x.view(jnp.uint8).astype(jnp.uint16) * jnp.uint16(255)
+
+        def larger(x):
+            return x.view(jnp.uint8).astype(jnp.uint16) * jnp.uint16(999)  #? integer-overflow
+
+        parts(jnp.arange(8, dtype=jnp.uint32)), larger(jnp.arange(8, dtype=jnp.uint32))
+        """,
     "counts in small integers, of which only the type is known": """
         def moved(matrix, moves):
             hits = jnp.sum(matrix, axis=-1, dtype=jnp.int8) - 1  #? integer-overflow

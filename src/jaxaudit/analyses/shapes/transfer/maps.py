@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, constant, same
@@ -195,9 +196,35 @@ def _convert(look: Look) -> ShapeFact:
         return base
     if look.function == "astype":
         return array(base.dims, look.named_dtype(given), outline=outline_of(base))
+    if look.function in ("view", "bitcast_convert_type"):
+        return _reinterpreted(base, look.named_dtype(given), view=look.function == "view")
     if look.function in REINTERPRETED or look.function == "from_dlpack":
         return NOTHING
     return array(base.dims, named_dtype(look.function) or look.named_dtype(given), outline=outline_of(base))
+
+
+def _reinterpreted(base: ShapeFact, dtype: str | None, *, view: bool) -> ShapeFact:
+    """Return an array whose bits are read as other numbers: there are more of them where these are narrower.
+
+    A view has them along the last axis, `bitcast_convert_type` along one of their own.
+    """
+    old, new, dims = _bits(base.dtype), _bits(dtype), base.dims
+    if not (old and new) or dims is None or (not dims and old != new):
+        return array(None, dtype)
+    if old == new:
+        return array(dims, dtype)
+    if view:
+        return array((*dims[:-1], dims[-1] * constant(old) // constant(new)), dtype)
+    return array((*dims, constant(old // new)) if new < old else dims[:-1], dtype)
+
+
+def _bits(dtype: str | None) -> int:
+    """Return how wide a number of a dtype is; 0 where that is not known."""
+    width = _WIDTH.search(dtype or "")
+    return int(width[0]) if width is not None and int(width[0]) >= _BYTE else 0
+
+
+_WIDTH, _BYTE = re.compile(r"\d+"), 8
 
 
 def _same_object(look: Look) -> ShapeFact:
