@@ -4,6 +4,16 @@ import pytest
 from rules.programs import marked, messages, said
 
 PROGRAMS = {
+    "how many are like one of them": """
+        def weights(ids):
+            return jnp.stack([1.0 / (one == ids).sum() for one in ids])
+
+        def by_place(ids):
+            return jnp.stack([1.0 / jnp.sum(ids == ids[i]) for i in range(ids.shape[0])])
+
+        def of_others(ids, others):
+            return jnp.stack([1.0 / (one == others).sum() for one in ids])  #? unsafe-domain
+        """,
     "infinities that a helper takes away": """
         def weights(helper, values):
             return (helper.xnp.nan_to_num(1 / (values[:, None] - values[None, :])) * values).sum()

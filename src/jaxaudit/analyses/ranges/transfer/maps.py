@@ -246,6 +246,11 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
     if extreme is not None:
         # Some element is the extreme one, so along these axes the comparison holds somewhere.
         return TRUTH._replace(zero=_SOME_FALSE, peak=extreme.axes or EVERYWHERE)
+    for one, whole in ((x, y), (y, x)):
+        if _is_entry(look, one, whole) and not look.of(whole).nan:
+            # It is equal to itself at least, at its own place along the first axis.
+            rank = len(look.sizes(whole) or ())
+            return TRUTH._replace(zero=_SOME_FALSE, peak=frozenset({-rank}) if rank else EVERYWHERE)
     for index, positions in ((x, y), (y, x)):
         axis = _counted_axis(look, positions)
         sizes = look.sizes(index)
@@ -255,6 +260,19 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
         inside = size is not None and look.of(index).integer and 0 <= look.of(index).low <= look.of(index).high < size
         return TRUTH._replace(zero=_NOT_THIS, one_hot=axis, sums_to_one=axis if inside else None)
     return None
+
+
+def _is_entry(look: Look, one: Argument, whole: Argument) -> bool:
+    """Whether a value is what stands at one place along the first axis of another: `x[i]`, or `for one in x`."""
+    maker = look.maker(one)
+    if maker is None or not isinstance(whole, Value) or maker.arguments.get(_ENTRIES.get(maker.name, "")) is not whole:
+        return False
+    index = maker.arguments.get("index")
+    return isinstance(index, int) or (isinstance(index, Value) and look.sizes(index) == ())
+
+
+_ENTRIES = {"py.element": "iterable", "py.item": "base"}
+"""Ops that give one entry of an array, and the argument that is the array."""
 
 
 def _against_positions(look: Look, x: Argument, y: Argument) -> Range | None:
