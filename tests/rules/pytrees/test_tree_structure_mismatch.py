@@ -16,6 +16,32 @@ PROGRAMS = {
             backups = tree["backup"]
             return jax.tree.map(lambda x, y: jnp.where(valid, x, y), tree, backups)  #! tree-structure-mismatch
         """,
+    "only where the structures are alike": """
+        def multiply(one, other):
+            plain = lambda x: False
+            if jax.tree.structure(one, is_leaf=plain) == jax.tree.structure(other, is_leaf=plain):
+                return jax.tree.map(lambda x, y: x * y, one, other)
+            return jax.tree.map(lambda x: x * other, one)
+
+        def either(one, other):
+            leaves, form = jax.tree.flatten(one)
+            others, other_form = jax.tree.flatten(other)
+            same = form == other_form
+            return jax.tree.map(jnp.add, one, other) if same else [leaf + other for leaf in leaves]
+
+        def checked(one, other):
+            if jax.tree.structure(one) != jax.tree.structure(other):
+                raise ValueError("other keys")
+            return jax.tree.map(jnp.add, one, other)
+
+        def unchecked(one, other):
+            return jax.tree.map(jnp.add, one, other)  #! tree-structure-mismatch
+
+        def main():
+            tree = {"a": jnp.ones(3), "b": jnp.ones(2)}
+            multiply(tree, 2.0), multiply(tree, jnp.float32(2.0)), either(tree, 2.0), checked(tree, tree["a"])
+            unchecked(tree, 2.0)
+        """,
     "all trees of a list": """
         def stacked(trees):
             return jax.tree.map(lambda *xs: jnp.stack(xs), *trees)

@@ -208,12 +208,10 @@ def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 def _paired(op: Op, first: Tree, other: Tree, flow: Flow, position: int = 1) -> Iterator[Obligation]:
     found = "" if op.is_leaf else difference(first, other) or _absence(op, position, first, other, flow)
-    if found and _is_compared(flow, op, (first, other)):
-        yield _open(op, "a condition before it compares the structure of the trees")
-    elif found:
-        yield _differ(op, f"the trees differ: {found}")
-    else:
-        yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
+    met = (_met(op, first, other, flow, context) for context in contexts(flow, op))
+    for one in [_differ(op, f"the trees differ: {found}")] if found else met:
+        asked = one.verdict is Verdict.VIOLATED and _is_compared(flow, op, (first, other))
+        yield _open(op, "a condition before it compares the structure of the trees") if asked else one
 
 
 def _absence(op: Op, position: int, first: Tree, other: Tree, flow: Flow) -> str:
