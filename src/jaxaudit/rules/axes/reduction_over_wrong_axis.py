@@ -26,9 +26,10 @@ from jaxaudit.analyses.queries import ahead, behind, last, nothing, readers, thr
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
+from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SPREADS, SUMS_OF_TWO
-from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, LOOKED_AT, MOVING
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, MOVING
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
@@ -87,7 +88,7 @@ class ReductionOverWrongAxis(Rule):
     """
 
     summary = "Weights add up to one over another axis than the one they are summed over."
-    needs = (Shapes, Axes, Ranges)
+    needs = (Shapes, Axes, Ranges, Uses)
 
     valid = (
         Example(_PROGRAM.format(axis=1, mark=""), "over time, as the sum"),
@@ -113,7 +114,8 @@ class ReductionOverWrongAxis(Rule):
             "    assert jnp.allclose(mean.sum(-1), 1.0)\n    return mean / mean.sum(-1, keepdims=True)\n\n"
             "def checked(logits):\n    shares = jax.nn.softmax(logits, axis=-1)\n"
             "    print(jnp.abs(shares.sum(-1) - 1.0).max())\n    return shares / shares.sum(-1, keepdims=True)\n\n"
-            "predict(jnp.ones((4, 10))), checked(jnp.ones((4, 10)))\n",
+            "predict(jnp.ones((4, 10))), checked(jnp.ones((4, 10)))\n"
+            "print('in all', jnp.round(jax.nn.softmax(jnp.ones((4, 10)), axis=0).sum(axis=0), 3))\n",
             "checked to add up to one, and made to once more",
         ),
         Example(_MIXTURE.format(axis=1, mark=""), "summed over the parts"),
@@ -349,7 +351,7 @@ def _totals(facts: Facts, made: Normalised) -> Iterator[Obligation]:
             )
             taken = _taken(op, share.slot, facts.get(Shapes)) if wanted else ()
             sure = share.slot in taken and _is_surely(share.slot.value, made.op, facts.flow)
-            if sure and not _is_checked(op.result, facts.flow):
+            if sure and not _is_checked(op, facts):
                 yield _constant(made, op, alone=len(taken) == 1)
 
 
@@ -375,14 +377,14 @@ def _taken(op: Op, one: Slot, shapes: Shapes) -> list[Slot | None]:
     return [slot(one.value, at, shapes) for at in axes or ()]
 
 
-def _is_checked(total: Value, flow: Flow) -> bool:
+def _is_checked(total: Op, facts: Facts) -> bool:
     """Whether it is only made sure that entries add up to one, or they are divided by their sum once more."""
-    reading = [one for one in readers(flow, total) if not one.regions and one.name != "py.return"]
+    ends = facts.get(Uses).becomes(total.result) & EFFECTS
+    if total.function in ADDITIONS and ends and not ends & ~(Use.SHOWN | Use.TESTED):
+        return True
+    reading = [one for one in readers(facts.flow, total.result) if not one.regions and one.name != "py.return"]
     again = any(one.function == "divide" and one.operands[-1] is not one.operands[0] for one in reading)
-    kinds = (
-        one.name in LOOKED_AT or (one.function in EQUALITY_CHECKS | SUMS_OF_TWO and len(one.operands) == 1)
-        for one in reading
-    )
+    kinds = (one.function in EQUALITY_CHECKS | SUMS_OF_TWO and len(one.operands) == 1 for one in reading)
     return again or (bool(reading) and all(kinds))
 
 
