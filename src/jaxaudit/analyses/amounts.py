@@ -24,13 +24,17 @@ from jaxaudit.ir.functions import (
     AVERAGES,
     BOUNDS,
     COUNTS,
+    GROUPED_SUMS,
     LINEAR,
+    MASKS,
     MATRIX_PRODUCTS,
     NUMBERS_OF_DEVICES,
     OVER_DEVICES,
+    PICKED_POSITIONS,
     SAME_ON_ALL_DEVICES,
     SUMS_OF_TWO,
     SUMS_OVER_DEVICES,
+    TRUTHS,
 )
 from jaxaudit.ir.interfaces import Loop, given_as, made_inside, source_of
 from jaxaudit.ir.ops import HOLDING, JOINING
@@ -225,9 +229,12 @@ class Amounts:
         if op.name == "array.shape":
             return self._counted(op, first, ask)
         if op.name == "array.reduce":
-            return self._reduced(op, self._of(first, ask))
+            grouped = op.function in GROUPED_SUMS
+            return self._grouped(op, ask) if grouped else self._reduced(op, self._of(first, ask))
         if op.name == "array.scatter" and op.function == "add":
             return _added(self._of(op.arguments.get("value"), ask), _joined(map(ask, op.operands)) or _NUMBER)
+        if _is_bounded(op):
+            return self._bounded(op, _joined(map(ask, op.operands)) or _NUMBER)
         if op.name == "array.map":
             return _mapped(op, [self._of(one, ask) for one in op.arguments.values()])
         if op.name in JOINING:
@@ -289,6 +296,27 @@ class Amounts:
             return Amount(examples=int(self.axis in labels))
         return Amount(examples=(1 if of.rows else None) if at == 0 else 0 if at > 0 else None)
 
+    def _bounded(self, op: Op, given: Amount) -> Amount:
+        """Return how truths, shares and positions of examples grow: not at all, whatever they were made of."""
+        if not given.data:
+            return given
+        # One for all examples may tell devices apart.
+        devices = 0 if given.rows else given.devices
+        over = self._over_examples(op, given) if op.name == "array.order" else False
+        rows = given.rows if over is False else None if over is None else False
+        return Amount(devices=devices, rows=rows, data=True, local=given.local)
+
+    def _grouped(self, op: Op, ask: _Ask) -> Amount:
+        """Return how the sum of each group grows, or how many there are of it: as the examples do."""
+        counts = op.function == "bincount" and op.arguments.get("weights") is None
+        given = _joined(map(ask, op.operands)) or _NUMBER if counts else self._of(op.argument("data", "weights"), ask)
+        rows = (_joined(map(ask, op.operands)) or _NUMBER).rows
+        if not given.data:
+            return given
+        if counts:
+            given = Amount(data=True, local=given.local)
+        return replace(given, examples=None if given.examples is None or not rows else given.examples + 1, rows=False)
+
     def _reduced(self, op: Op, given: Amount) -> Amount:
         if not given.data:
             return given
@@ -330,12 +358,12 @@ class Amounts:
             return Amount(devices=1)
         if not data:
             return _ANY_NUMBER
-        if op.name == "array.dot" and len(data) == 1 and not self._is_contracted(op):
+        summed = op.name == "array.dot" and self._sums_examples(op, given)
+        if op.name == "array.dot" and len(data) == 1 and not summed and not self._is_contracted(op):
             return data[0]
         devices = {one.devices for one in data}
         # The loss of every example.
         known = 0 if op.loss and all(one.examples == 0 for one in data) else None
-        summed = op.name == "array.dot" and self._sums_examples(op, given)
         if summed or (op.name == "array.dot" and self._is_contracted(op)):
             known = 1 if all(one.examples == 0 for one in data) else None
         return Amount(
@@ -348,15 +376,15 @@ class Amounts:
         )
 
     def _sums_examples(self, op: Op, given: list[Amount]) -> bool:
-        """Whether a product adds up over the examples, the first axis of both factors: `x.T @ y`."""
+        """Whether a product adds up over the examples, the first axis of all factors: `x.T @ y`."""
         rows = [value for value, amount in zip(op.operands, given, strict=True) if amount.rows]
         named = subscripts(op)
-        if len(rows) != 2 or len(op.operands) != 2:
+        if not 0 < len(rows) == len(op.operands) <= 2:
             return False
         if named is not None:
             firsts = {names[0] for names in named.inputs if names}
             return named.output is not None and len(firsts) == 1 and firsts.isdisjoint({*named.output, REST})
-        left = self.flow.maker(op.operands[0])
+        left = self.flow.maker(op.operands[0]) if len(rows) == 2 else None
         turned = left is not None and left.name == "array.permute" and len(left.arguments) == 1
         return turned and op.function in MATRIX_PRODUCTS
 
@@ -369,6 +397,15 @@ class Amounts:
             if met.how == "contracted"
             for label in met.left.dim.labels | met.right.dim.labels
         )
+
+
+def _is_bounded(op: Op) -> bool:
+    """Whether an op tells of its elements what is true of them, their shares, or where they are."""
+    if op.name == "array.map":
+        return op.function in TRUTHS
+    if op.name == "array.order":
+        return op.function in PICKED_POSITIONS
+    return op.function == "softmax" or (op.name == "array.expand" and op.function in MASKS)
 
 
 def _is_shape(op: Op | None) -> bool:

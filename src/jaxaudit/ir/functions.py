@@ -244,6 +244,8 @@ DIAGONALS = _ids("diag diagonal trace")
 """Take the elements whose row and column have one number."""
 COUNTS = _ids("count_nonzero")
 """Return how many elements are true."""
+GROUPED_SUMS = _ids("segment_sum bincount")
+"""Add up what belongs to each group, or count it, along the first axis."""
 NUMBERS_OF_DEVICES = _ids("device_count local_device_count axis_size")
 """Return how many devices there are."""
 SUMS_OVER_DEVICES = _ids("psum psum_scatter")

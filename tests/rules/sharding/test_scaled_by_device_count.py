@@ -233,6 +233,54 @@ PROGRAMS = {
 
         runs = [jax.pmap(f, axis_name="d") for f in (calibration, right)]
         """,
+    "counts of one device below sums of all, in a loop": """
+        def fit(centres, x):
+            def body(i, c):
+                near = jnp.argmin(((x[:, None] - c) ** 2).sum(-1), axis=1)
+                hot = jax.nn.one_hot(near, 4)
+                total, count = lax.psum(jnp.einsum("nk,nd->kd", hot, x), "d"), hot.sum(axis=0)  #! scaled-by-device-count
+                return total / jnp.maximum(count, 1)[:, None]
+
+            return lax.fori_loop(0, 10, body, centres)
+
+        run = jax.pmap(fit, axis_name="d", in_axes=(None, 0))
+        run(jnp.ones((4, 2)), jnp.ones((8, 32, 2)))
+        """,
+    "sums and counts of all, in a loop": """
+        def fit(centres, x):
+            def body(c, _):
+                near = jnp.argmin(((x[:, None] - c) ** 2).sum(-1), axis=1)
+                hot = jax.nn.one_hot(near, 4)
+                total, count = lax.psum((hot.T @ x, jnp.einsum("nk->k", hot)), "d")
+                return total / jnp.maximum(count, 1)[:, None], None
+
+            return lax.scan(body, centres, None, length=10)[0]
+
+        run = jax.pmap(fit, axis_name="d", in_axes=(None, 0))
+        run(jnp.ones((4, 2)), jnp.ones((8, 32, 2)))
+        """,
+    "shares of one device below sums of all": """
+        def means(mu, x):
+            shares = jax.nn.softmax(-((x[:, None] - mu) ** 2).sum(-1), axis=-1)
+            mass = jnp.einsum("nk->k", shares)
+            return lax.psum(shares.T @ x, "d") / mass[:, None]  #! scaled-by-device-count
+
+        jax.pmap(means, axis_name="d", in_axes=(None, 0))(jnp.ones((4, 2)), jnp.ones((8, 32, 2)))
+        """,
+    "groups counted on one device": """
+        def means(x, groups):
+            totals = lax.psum(jax.ops.segment_sum(x, groups, 10), "d")
+            return totals / (jnp.bincount(groups, length=10) + 1e-6)  #! scaled-by-device-count
+
+        jax.pmap(means, axis_name="d")
+        """,
+    "groups counted on all devices": """
+        def means(x, groups):
+            totals = lax.psum(jax.ops.segment_sum(x, groups, 10), "d")
+            return totals / jnp.maximum(lax.psum(jnp.bincount(groups, length=10), "d"), 1)
+
+        jax.pmap(means, axis_name="d")
+        """,
 }
 
 
