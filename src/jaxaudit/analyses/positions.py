@@ -1,7 +1,8 @@
 """Positions along an axis that devices share: counted within the share of one device, or over all of them.
 
 `arange(n)` of the size that one device has counts from zero on every device. With `axis_index * n` added it is a
-position in the whole. What `all_gather` puts together has the whole axis, and so has what is computed of it.
+position in the whole. What `all_gather` puts together has the whole axis, and so has what is computed of it, and what
+every device was given all of.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 
 from jaxaudit.analyses.amounts import Amounts
+from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import Answers, behind, walk
@@ -71,6 +73,9 @@ class Positions:
 
     def _find_whole(self, value: Value, ask: Callable[[Value], _Axes]) -> _Axes:
         op = self.flow.maker(value)
+        entry = self.flow.entered(value) if op is None else None
+        if entry is not None and entry.op.name == "shard_map":
+            return self._unspread(entry.op, value)
         if op is None or op.regions:
             return _both(map(ask, self._elsewhere(value)))
         first = next(iter(op.operands), None)
@@ -91,6 +96,25 @@ class Positions:
         if op.name == "array.reduce":
             return _reduced(op, ask(first))
         return _NONE
+
+    def _unspread(self, op: Op, param: Value) -> _Axes:
+        """Return the axes of what every device has all of that are as long as one that is spread over the devices."""
+        pairs = [(one, *source_of(op, op.regions[0], one)) for one in op.regions[0].params]
+        outside = [(self.shapes.of(one).dims or (), self.shapes.of(given).dims or ()) for one, given, *_ in pairs]
+        spread = [
+            whole
+            for dims, wholes in outside
+            for dim, whole in zip(dims, wholes, strict=False)
+            if self._is_shard(dim) and whole.known and not same(dim, whole)
+        ]
+        dims = self.shapes.of(param).dims or ()
+        places = [
+            at for at, dim in enumerate(dims) if not self._is_shard(dim) and any(same(dim, one) for one in spread)
+        ]
+        return frozenset(one for at in places for one in (at, at - len(dims)))
+
+    def _is_shard(self, dim: Dim) -> bool:
+        return any(label.kind == "shard" and label.name == self.axis for label in dim.labels)
 
     def _gathered(self, op: Op) -> _Axes:
         at = op.arguments.get("axis", 0)

@@ -102,6 +102,49 @@ PROGRAMS = {
             run = jax.shard_map(f, mesh=mesh, in_specs=(P("model"), P("data")), out_specs=P("data"))
             print(run(jnp.ones(64), jnp.ones(8, jnp.int32)))
         """,
+    "rows of a table that every device has": """
+        P = jax.sharding.PartitionSpec
+        mesh = jax.make_mesh((4,), ("seq",))
+
+        def looked_up(x, table):
+            pos = jnp.arange(x.shape[0])  #! local-position-as-global
+            return x + table[pos]
+
+        def first_ones(x, table):
+            return x + table[: x.shape[0]]  #! local-position-as-global
+
+        def moved(x, table):
+            return x + table[lax.axis_index("seq") * x.shape[0] + jnp.arange(x.shape[0])]
+
+        def columns(x, table):
+            return x + table[0, : x.shape[1]]
+
+        for f in (looked_up, first_ones, moved, columns):
+            run = jax.shard_map(f, mesh=mesh, in_specs=(P("seq"), P()), out_specs=P("seq"))
+            print(run(jnp.ones((32, 8)), jnp.ones((32, 8))))
+
+        own = jax.shard_map(lambda x, t: x + t[jnp.arange(x.shape[0])], mesh=mesh,
+                            in_specs=(P("seq"), P("seq")), out_specs=P("seq"))
+        print(own(jnp.ones((32, 8)), jnp.ones((32, 8))))
+        """,
+    "positions that are gathered themselves": """
+        P = jax.sharding.PartitionSpec
+        mesh = jax.make_mesh((4,), ("seq",))
+
+        def attend(q, k):
+            pos = jnp.arange(q.shape[0])  #! local-position-as-global
+            whole, keys = lax.all_gather(pos, "seq", tiled=True), lax.all_gather(k, "seq", tiled=True)
+            return jnp.where(pos[:, None] >= whole, q @ keys.T, 0.0)
+
+        def apart(x):
+            rows = lax.all_gather(jnp.arange(x.shape[0]), "seq") + x.shape[0] * jnp.arange(4)[:, None]
+            return rows.reshape(-1) * lax.all_gather(x, "seq", tiled=True)
+
+        run = jax.shard_map(attend, mesh=mesh, in_specs=P("seq"), out_specs=P("seq"), check_vma=False)
+        print(run(jnp.ones((32, 8)), jnp.ones((32, 8))))
+        other = jax.shard_map(apart, mesh=mesh, in_specs=P("seq"), out_specs=P("seq"), check_vma=False)
+        print(other(jnp.ones(32)))
+        """,
 }
 
 

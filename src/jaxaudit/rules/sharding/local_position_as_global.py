@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from jaxaudit.analyses.axes.slots import Slot, onward, slot
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.positions import Counted, Positions, begins
 from jaxaudit.analyses.queries import behind, walk
-from jaxaudit.analyses.replication import axes_reduced
+from jaxaudit.analyses.replication import axes_reduced, axes_split
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import COMPARISONS, COUNTING, DIAGONALS
 from jaxaudit.ir.ops import JOINING, KEEPING
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _PROGRAM = """import optax
@@ -34,8 +36,8 @@ class LocalPositionAsGlobal(Rule):
 
     ## What it does
     Finds what counts the elements of one device's share, as `arange(x.shape[0])` does inside of `pmap` or of a
-    `shard_map` that spreads this axis, and asks what it meets: labels or indices into an axis that `all_gather` made,
-    positions along such an axis, or values that are themselves gathered along it.
+    `shard_map` that spreads this axis, and asks what it meets: labels or indices into an axis that `all_gather` made
+    or that every device has all of, positions along such an axis, or values that are themselves gathered along it.
 
     ## Why is this bad?
     On the first device, and on one device alone, all is right. On all others the labels point at the examples of the
@@ -74,7 +76,9 @@ class LocalPositionAsGlobal(Rule):
         gathers = [op for op in program.named("collective") if op.function == "all_gather"]
         if program.front_end != "source":
             return
-        for axis in sorted({axis for op in gathers for axis in axes_reduced(op) or ()}):
+        specs = [op.placed_in for op in program.named("shard_map")]
+        spread = {axis for one in specs for axes in axes_split(one, facts.get(Shapes)) for axis in axes or ()}
+        for axis in sorted(spread.union(*(axes_reduced(op) or () for op in gathers))):
             along = _Along(Positions(facts, axis), facts)
             yield from along.judged()
             yield from (one for op in gathers if axes_reduced(op) == {axis} for one in along.entering(op))
@@ -90,7 +94,7 @@ class _Along:
     """What meets along one axis of devices."""
 
     def __init__(self, positions: Positions, facts: Facts) -> None:
-        self.positions, self.flow, self.program = positions, facts.flow, facts.program
+        self.positions, self.facts, self.flow, self.program = positions, facts, facts.flow, facts.program
 
     def judged(self) -> Iterator[Obligation]:
         """Judge everything that takes positions along the whole axis."""
@@ -103,7 +107,7 @@ class _Along:
                     # What is also the place of a row is right there: only here it is not.
                     twice = op.operands.count(taken) > 1 or _values(op.arguments.get("index")).count(taken) > 1
                     yield _finding(op if twice else self._made(taken, op), op, self.positions.axis)
-            if self._is_diagonal(op):
+            if self._is_diagonal(op) or self._is_first_share(op):
                 yield _finding(op, op, self.positions.axis)
 
     def _taken(self, op: Op) -> Iterator[Argument]:
@@ -134,6 +138,19 @@ class _Along:
         whole = self.positions.whole(op.operands[0]) if op.function in DIAGONALS and op.operands else frozenset()
         return -1 in whole and 0 not in whole
 
+    def _is_first_share(self, op: Op) -> bool:
+        """Whether an op takes as many of the first elements of a whole axis as one device has: `table[:n]`."""
+        base, parts = op.arguments.get("base"), index_parts(op.arguments.get("index"))
+        if op.name != "py.item" or ... in parts or "..." in parts or None in parts:
+            return False
+        ends = [
+            part.get("stop")
+            for at, part in enumerate(parts)
+            if isinstance(part, Mapping) and part.get("start") in (None, 0) and part.get("step") in (None, 1)
+            if at in self.positions.whole(base)
+        ]
+        return any(self.positions.size(end) is Counted.SHARE for end in ends)
+
     def entering(self, gather: Op) -> Iterator[Obligation]:
         """Judge positions that enter, element by element, what is gathered along the axis that they count."""
         at = gather.arguments.get("axis", 0)
@@ -155,10 +172,17 @@ class _Along:
             yield from op.operands
 
     def _is_along(self, op: Op, gather: Op, at: Argument) -> bool:
-        """Whether the axis that is gathered is one that a `shard_map` spreads, and that is counted here."""
-        dims = self.positions.shapes.of(gather.operands[0]).dims or ()
-        names = [{label.name for label in dim.labels if label.kind == "shard"} for dim in dims]
-        return isinstance(at, int) and -len(dims) <= at < len(dims) and self.positions.axis in names[at]
+        """Whether the axis that is gathered is the one that is counted here."""
+        whole = slot(gather.operands[0], at, self.positions.shapes) if isinstance(at, int) else None
+        if whole is None or whole.place is None:
+            return False
+        dims = self.positions.shapes.of(whole.value).dims
+        labels = () if dims is None else dims[whole.place].labels
+        if any(label.kind == "shard" and label.name == self.positions.axis for label in labels):
+            return True
+        # Where devices have an axis of their own in what is gathered, their places can still be added to it.
+        counted = walk((Slot(op.result, 0),), lambda one: (made for _, made in onward(self.facts, one)))
+        return gather.arguments.get("tiled") is True and whole in counted
 
     def _made(self, value: Value, otherwise: Op) -> Op:
         """Return the op that counts, which is where the device's own place has to be added."""
@@ -184,7 +208,7 @@ def _finding(made: Op, used: Op, axis: str) -> Obligation:
     return Obligation(
         made.span,
         message=f"these positions count from zero on every device along `{axis}`, and are used as those of all",
-        current=f"they run up to the size of one device's share, and what they meet was gathered over `{axis}`",
+        current=f"they run up to the size of one device's share, and what they meet is of all devices along `{axis}`",
         expected="a position among what all devices have is moved by where the share of this device begins",
         steps=(Step(used.span, "they are used here as positions over all devices"),) if used.span != made.span else (),
         suggestion=f'add `jax.lax.axis_index("{axis}")` times the size of a share',
