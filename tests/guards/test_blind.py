@@ -105,6 +105,7 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives, and which are `None`, is data flow",
     },
     "Uses": {
+        "reduction-over-wrong-axis": "both axes stand in the calls",
         "bound-out-of-reach": "where a counter ends stands in the call",
         "average-not-returned": "what is given back is data flow",
         "module-state-mishandled": "which leaves are functions is structure",

@@ -57,13 +57,13 @@ def recursions(program: Program, flow: Flow) -> Sequence[Recursion]:
     """Find every recursion over temporal differences."""
     known = flow.table(recursions)
     if program not in known:
-        known[program] = [one for found, sums in _courses(program, flow) for one in _in_loop(found, sums)]
+        known[program] = [one for found, sums in courses(program, flow) for one in _in_loop(found, sums)]
     return known[program]
 
 
-def _courses(program: Program, flow: Flow) -> Sequence[tuple[Course, Sums]]:
+def courses(program: Program, flow: Flow) -> Sequence[tuple[Course, Sums]]:
     """Return how every loop of a program goes through arrays, in each context."""
-    known = flow.table(_courses)
+    known = flow.table(courses)
     if program not in known:
         ways = ((op, Sums(flow, context)) for op in program.named(*LOOPS) for context in contexts(flow, op))
         known[program] = [(found, sums) for op, sums in ways if (found := course(op, sums)) is not None]
@@ -150,7 +150,7 @@ class Bootstrapped:
 
 def bootstrapped(program: Program, flow: Flow) -> Iterator[Bootstrapped]:
     """Find every discounted sum over what a scan stacked that starts from the last carry of that scan."""
-    for found, sums in _courses(program, flow):
+    for found, sums in courses(program, flow):
         yield from () if found.backwards is None else _from_the_end(found, sums)
 
 
