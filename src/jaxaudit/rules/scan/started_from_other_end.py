@@ -16,7 +16,8 @@ class StartedFromOtherEnd(Rule):
     ## What it does
     Asks of every scan that builds on its carry where its start lies. What is computed from the last element of the
     steps lies behind them; so does what meets the state that another loop over the same steps, and over what this scan
-    gives, leaves at its end. Then the scan has to run backwards. What is computed from the first element lies before them.
+    gives, leaves at its end. Then the scan has to run backwards. What is computed from the first element lies before
+    them.
 
     ## Why is this bad?
     The first step is continued with what belongs behind the last one. Shapes fit, nothing is raised, and the results
