@@ -222,6 +222,43 @@ PROGRAMS = {
         plan(jnp.ones((5, 6)), jnp.ones((6, 2)))
         again(jnp.ones((5, 6)), jnp.ones((5, 6)) > 0, jnp.ones((6, 2)))
         """,
+    "positions that are looked up along another axis": """
+        def nearest(points, grid):
+            cost = (points[:, None] - grid[None, :]) ** 2
+            return grid[jnp.argmin(cost.sum(axis=1))]  #! reduction-over-wrong-axis
+
+        def typical(x, kinds):
+            alike = x @ kinds.T
+            best = int(alike.mean(axis=1).argmax())  #! reduction-over-wrong-axis
+            return kinds[best]
+
+        def moved(a, b):
+            apart = jnp.sum((a[:, None] - b[None]) ** 2, axis=-1)
+            return a[jnp.argmin(apart, axis=1)] - a  #? reduction-over-wrong-axis
+
+        nearest(jnp.ones(8), jnp.ones(8))
+        typical(jnp.ones((8, 3)), jnp.ones((8, 3)))
+        moved(jnp.ones((8, 3)), jnp.ones((8, 3)))
+        """,
+    "positions that are looked up along their own": """
+        def nearest(points, grid, names):
+            cost = (points[:, None] - grid[None, :]) ** 2
+            best = jnp.argmin(cost.sum(axis=0))
+            return grid[best], names[best], points[cost.min(axis=1).argmax()]
+
+        def neighbours(a, labels):
+            apart = jnp.sum((a[:, None] - a[None]) ** 2, axis=-1) + 1e9 * jnp.eye(a.shape[0])
+            near = jnp.argmin(apart, axis=1)
+            return a[near], labels[near]
+
+        def fittest(population):
+            fitness = jax.vmap(lambda x: (x ** 2).sum())(population)
+            return population[jnp.argmin(fitness)]
+
+        nearest(jnp.ones(8), jnp.ones(8), jnp.ones(8))
+        neighbours(jnp.ones((8, 3)), jnp.ones(8))
+        fittest(jnp.ones((8, 3)))
+        """,
 }
 
 

@@ -33,6 +33,7 @@ from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, MOVING
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
+from jaxaudit.rules.axes._shared.positions import judged_positions
 from jaxaudit.rules.axes._shared.written_means import judged_means, judged_units
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
@@ -68,6 +69,7 @@ class ReductionOverWrongAxis(Rule):
     Mean and spread of one array that are calculated with together have to be over the same axes, and so have a
     `log_softmax` and what picks the entry of each label (`take_along_axis`, an index array, a one-hot mask).
     A sum or mean of what adds up to one, over that very axis, is the same number for every input.
+    Positions that `argmin` finds are looked up along the axis that it goes over, and not along one reduced before.
 
     ## Why is this bad?
     With `softmax` over the batch the weights of one example depend on all others, and those of its time steps add up
@@ -255,6 +257,7 @@ class ReductionOverWrongAxis(Rule):
         yield from judged_means(facts)
         yield from judged_units(facts)
         yield from one_for_all(facts)
+        yield from judged_positions(facts)
 
 
 def _wrong_axis_left(conflict: Conflict) -> Obligation:

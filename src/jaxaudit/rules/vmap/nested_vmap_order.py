@@ -10,14 +10,14 @@ from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting, nested
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import behind, nothing, readers, sources, through_ops, walk
+from jaxaudit.analyses.queries import nothing, sources
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import PICKED_POSITIONS
-from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, name_of, names_of, shape_of, violated
+from jaxaudit.rules.axes._shared.positions import before_reduced, looked_up
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
 _PROGRAM = """from jax import vmap
@@ -189,7 +189,7 @@ def _maps(op: Op, flow: Flow, shapes: Shapes) -> tuple[list[Op], list[Op]]:
         place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
         if dims is None or place is None:
             continue
-        before = [dim for one in _averaged(op.operands[0], flow) for dim in shapes.of(one).dims or ()]
+        before = [dim for one in before_reduced(op.operands[0], flow) for dim in shapes.of(one).dims or ()]
         own = _made(dims[place])
         others = [one for dim in (*dims[:place], *dims[place + 1 :], *before) for one in _made(dim)]
         alone = [one for one in others if one not in own]
@@ -202,19 +202,11 @@ def _made(dim: Dim) -> list[Op]:
     return [label.op for label in dim.labels if label.kind == "vmap" and label.op is not None]
 
 
-def _averaged(value: Value, flow: Flow) -> list[Value]:
-    """Return what a value was before some of its axes were reduced."""
-    through = through_ops("array.reduce", "array.map", *KEEPING)
-    ways = walk((value,), lambda one: behind(flow, one, through))
-    return [made.operands[0] for one in ways if (made := flow.maker(one)) is not None and made.name == "array.reduce"]
-
-
 def _uses(op: Op, own: list[Op], others: list[Op], flow: Flow) -> Iterator[Used]:
-    for use in readers(flow, op.results[0]):
-        array = use.base if use.name == "py.item" and use.arguments.get("index") in op.results else None
-        names = sources(flow, (array,), nothing) if array is not None else set()
+    for use, array in looked_up(flow, op.results[0]):
+        names = sources(flow, (array,), nothing)
         over = [one for one in (*own, *others) if not names.isdisjoint(_mapped(one, flow))]
-        if array is not None and over:
+        if over:
             inner = max(own, key=lambda one: flow.places.order[one])
             yield Used(op, use, array, inner, None if over[0] in own else over[0])
 
