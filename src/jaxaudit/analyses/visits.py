@@ -75,7 +75,7 @@ def own_name(value: Value, facts: Facts) -> Value:
     flow = facts.flow
 
     def step(one: Value) -> Value | None:
-        op = flow.maker(one)
+        op = flow.own_maker(one)
         if op is not None:
             return op.operands[0] if op.name in PASSED_ON and op.operands else None
         region = flow.places.owner.get(one)

@@ -259,6 +259,41 @@ PROGRAMS = {
         neighbours(jnp.ones((8, 3)), jnp.ones(8))
         fittest(jnp.ones((8, 3)))
         """,
+    "parts of one thing that are compared by a sum or a distance": """
+        class Layer(eqx.Module):
+            send: jax.Array
+            receive: jax.Array
+
+            def weights(self, h, adjacency):
+                scores = jax.nn.leaky_relu((h @ self.send)[..., :, None] + (h @ self.receive)[..., None, :])
+                return jax.nn.softmax(jnp.where(adjacency > 0, scores, -1e9), axis=1)  #! reduction-over-wrong-axis
+
+            def __call__(self, nodes, adjacency):
+                h = nodes @ jnp.ones((4, 4))
+                return jnp.einsum("sr,sd->rd", self.weights(h, adjacency), h)
+
+        def near(x, v):
+            apart = jnp.sum((x[:, None] - x[None]) ** 2, axis=-1)
+            return jax.nn.softmax(-apart, axis=0) @ (x @ v)  #! reduction-over-wrong-axis
+
+        layer = Layer(jnp.ones(4), jnp.ones(4))
+        jax.vmap(layer)(jnp.ones((3, 7, 4)), jnp.ones((3, 7, 7)))
+        print(layer.weights(jnp.ones((7, 4)), jnp.ones((7, 7))).sum(axis=0))
+        near(jnp.ones((7, 4)), jnp.ones((4, 2)))
+        """,
+    "parts of one thing that get shares of all others, and points that are shared out": """
+        def attend(x, a, b):
+            scores = jax.nn.leaky_relu((x @ a)[:, None] + (x @ b)[None, :])
+            apart = jnp.sum((x[:, None] - x[None]) ** 2, axis=-1)
+            return jnp.einsum("sr,sd->rd", jax.nn.softmax(scores, axis=0), x), jax.nn.softmax(-apart, axis=1) @ x
+
+        def shared_out(x, centres):
+            apart = jnp.sum((x[:, None] - centres[None]) ** 2, axis=-1)
+            return jnp.einsum("nk,nd->kd", jax.nn.softmax(-apart, axis=1), x)
+
+        attend(jnp.ones((7, 4)), jnp.ones(4), jnp.ones(4))
+        shared_out(jnp.ones((7, 4)), jnp.ones((7, 4)))
+        """,
 }
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.axes.normalised import Normalised, Share, all_normalised, shares
+from jaxaudit.analyses.axes.roots import roots
 from jaxaudit.analyses.axes.slots import Origins, Slot, onward, origins, placed, rank_in
 from jaxaudit.analyses.dims import ONE
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import behind, depends, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import AVERAGES, GROWING_ALONG, LINEAR
 from jaxaudit.ir.interfaces import Mapped, moved
@@ -125,9 +127,16 @@ def is_counted(facts: Facts, one: Normalised) -> bool:
     for share in shares(facts, one):
         for op in facts.flow.readers.get(share.slot.value, ()):
             left = facts.memo(origins, op)[0] if op.name == "array.reduce" and op.function == "sum" else None
-            if left is not None and any(share.slot in axis for axis in left):
+            shares_out = left is not None and any(share.slot in axis for axis in left)
+            if shares_out and not is_looked_at(facts, op.result):
                 return True
     return False
+
+
+def is_looked_at(facts: Facts, value: Value) -> bool:
+    """Whether a number is only shown or checked, and nothing else is made of it."""
+    ends = facts.get(Uses).becomes(value) & EFFECTS
+    return bool(ends) and not ends & ~(Use.SHOWN | Use.TESTED)
 
 
 def is_grid(one: WeightedSum, flow: Flow) -> bool:
@@ -173,12 +182,26 @@ def _kept(facts: Facts, one: Slot) -> Iterator[Slot]:
     return (made for op, made in onward(facts, one) if op is None or op.name in KEEPING or op.function in LINEAR)
 
 
-def is_self_attention(one: WeightedSum, flow: Flow) -> bool:
+def is_self_attention(facts: Facts, one: WeightedSum) -> bool:
     """Whether the scores compare the parts of one thing with each other, and the weights mix parts of it.
 
     Then each part has to get shares of all others. Tokens that are shared out among experts, or points among
     clusters, are compared with something else; what is shared out so is mostly divided by what each one got.
     """
+    return _has_one_axis_twice(facts, one) or _is_compared_with_itself(one, facts.flow)
+
+
+def _has_one_axis_twice(facts: Facts, one: WeightedSum) -> bool:
+    """Whether both axes of the scores of a `softmax` are one axis of the values: `f(x)[:, None] + g(x)[None, :]`."""
+    if one.made.op.name != "array.normalise" or one.made.slot.place is None:
+        return False
+    ask, scores = roots(facts), one.made.op.operands[0]
+    values = (ask(Slot(one.values, at)) for at in range(facts.get(Shapes).of(one.values).rank or 0))
+    both = ask(Slot(scores, one.made.slot.place)) & ask(Slot(scores, axis_when_made(facts, one)))
+    return not both.isdisjoint(frozenset().union(*values))
+
+
+def _is_compared_with_itself(one: WeightedSum, flow: Flow) -> bool:
     compared = next((op for op in _compared(one.made.op, flow)), None)
     if compared is None or len(compared.operands) != 2:
         return False

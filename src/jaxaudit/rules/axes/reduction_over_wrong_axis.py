@@ -16,6 +16,7 @@ from jaxaudit.analyses.axes.weights import (
     information,
     is_counted,
     is_grid,
+    is_looked_at,
     is_self_attention,
     weighted_sums,
 )
@@ -26,7 +27,7 @@ from jaxaudit.analyses.queries import ahead, behind, last, nothing, readers, thr
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
-from jaxaudit.analyses.uses import EFFECTS, Use, Uses
+from jaxaudit.analyses.uses import Uses
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, MOVING
@@ -322,7 +323,7 @@ def _apart_from_sum(facts: Facts, one: WeightedSum, weights: str) -> Obligation:
     axis = made.slot.place
     if before is None and is_counted(facts, made):
         return unknown(made.op.span, f"{weights} are normalised over axis {axis}, and counted along another")
-    if one.role == "own" and before is None and not (is_grid(one, facts.flow) or is_self_attention(one, facts.flow)):
+    if one.role == "own" and before is None and not (is_grid(one, facts.flow) or is_self_attention(facts, one)):
         reason = f"{weights} are normalised over axis {axis} and summed over another; shares of clusters are so"
         return unknown(made.op.span, reason)
     return _elsewhere(facts, one, weights, before)
@@ -382,8 +383,7 @@ def _taken(op: Op, one: Slot, shapes: Shapes) -> list[Slot | None]:
 
 def _is_checked(total: Op, facts: Facts) -> bool:
     """Whether it is only made sure that entries add up to one, or they are divided by their sum once more."""
-    ends = facts.get(Uses).becomes(total.result) & EFFECTS
-    if total.function in ADDITIONS and ends and not ends & ~(Use.SHOWN | Use.TESTED):
+    if total.function in ADDITIONS and is_looked_at(facts, total.result):
         return True
     reading = [one for one in readers(facts.flow, total.result) if not one.regions and one.name != "py.return"]
     again = any(one.function == "divide" and one.operands[-1] is not one.operands[0] for one in reading)
