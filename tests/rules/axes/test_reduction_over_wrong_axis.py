@@ -255,6 +255,15 @@ PROGRAMS = {
             fitness = jax.vmap(lambda x: (x ** 2).sum())(population)
             return population[jnp.argmin(fitness)]
 
+        GRID = jnp.linspace(0.0, 1.0, 8)
+
+        @jax.jit
+        def promise(x, y):
+            near = jnp.exp(-((GRID[:, None] - x[None, :]) ** 2))
+            sure = 1.0 - jnp.sum(near * jnp.linalg.solve(near.T @ near, near.T).T, axis=1)
+            return near @ y + sure
+
+        print(GRID[jnp.argmax(promise(jnp.ones(8), jnp.ones(8)))])
         nearest(jnp.ones(8), jnp.ones(8), jnp.ones(8))
         neighbours(jnp.ones((8, 3)), jnp.ones(8))
         fittest(jnp.ones((8, 3)))

@@ -16,6 +16,8 @@ from jaxaudit.analyses.queries import Answers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.visits import own_name
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Call
+from jaxaudit.ir.ops import CALLS
 from jaxaudit.ir.record import record
 
 Roots = frozenset[Slot]
@@ -32,11 +34,25 @@ def roots(facts: Facts) -> Answers[Slot, Roots]:
     return Answers(rule, frozenset())
 
 
+def is_known(facts: Facts, found: Roots) -> bool:
+    """Whether axes are those of arrays that are made of no others: made, drawn, or given to the program."""
+    makers = [(one.value, facts.flow.own_maker(one.value)) for one in found]
+    return bool(found) and all(
+        facts.flow.entered(value) is None if op is None else not op.operands or op.name in _MADE for value, op in makers
+    )
+
+
+_MADE = frozenset(("array.create", "key.draw"))
+
+
 def _before(facts: Facts, one: Slot) -> Iterable[Slot]:
     own = own_name(one.value, facts)
     if own is not one.value:
         return (Slot(own, one.place),)
     op = facts.flow.own_maker(own)
+    if op is not None and op.name in CALLS and op.regions:
+        inside = Call(op).inside(op.results.index(own))
+        return () if inside is None else (Slot(inside, one.place),)
     if op is None or op.regions or one.place is None:
         return ()
     if op.name == "py.global":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes.roots import roots
+from jaxaudit.analyses.axes.roots import is_known, roots
 from jaxaudit.analyses.axes.slots import Slot, slot
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -14,7 +14,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import PICKED_POSITIONS
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Obligation, Severity, Step, named, proved
+from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
 
 _UNCHANGED = through_ops("array.convert", "py.to_python")
 
@@ -51,6 +51,8 @@ def judged_positions(facts: Facts) -> Iterator[Obligation]:
             met = ask(Slot(array, 0))
             if met & own:
                 yield proved(use.span, f"the positions are looked up along the axis that `{op.function}` goes over")
+            elif met & (kept | reduced) and not is_known(facts, own):
+                yield unknown(use.span, f"where the axis comes from that `{op.function}` goes over is not known")
             elif met & (kept | reduced):
                 # Where the axis stays, the two arrays may be pairs: the picture of the text that was found.
                 yield _elsewhere(op, use, array, Severity.WARNING if met & kept else Severity.ERROR)
