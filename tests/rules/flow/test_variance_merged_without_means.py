@@ -165,6 +165,19 @@ def with_valid(c, m, s, x, k):
     return t, m + d * k / t, s + x.var(0) * k + d**2 * c * k / t
 
 
+def by_number(c, m, s, x):
+    d = x - m
+    mean = m + jnp.sum(d, axis=0) / (c + 32)
+    return c + 32, mean, s + jnp.sum(d * (x - mean), axis=0)
+
+
+def of_known_size(c, m, s, key):
+    x = jax.random.normal(key, (32, 3))
+    d = x - m
+    mean = m + jnp.sum(d, axis=0) / (c + 32)
+    return c + 32, mean, s + jnp.sum(d * (x - mean), axis=0)
+
+
 def pooled(c, m, v, n, xm, xv):
     t = c + n
     d = xm - m
@@ -172,6 +185,18 @@ def pooled(c, m, v, n, xm, xv):
 """
 
 
-@pytest.mark.parametrize("program", [WRONG, RIGHT], ids=["wrong", "right"])
+OF_OTHER_SIZE = """
+def update(c, m, key):
+    x = jax.random.normal(key, (32, 3))
+    mean = m + jnp.sum(x - m, axis=0) / (c + 16)  #! variance-merged-without-means
+    return c + 16, mean
+
+
+def by_number(c, m, x):
+    return c + 16, m + jnp.sum(x - m, axis=0) / (c + 16)
+"""
+
+
+@pytest.mark.parametrize("program", [WRONG, RIGHT, OF_OTHER_SIZE], ids=["wrong", "right", "of other size"])
 def test_findings_are_the_marked_ones(program: str) -> None:
     assert said(program) == marked(program)

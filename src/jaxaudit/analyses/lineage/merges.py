@@ -16,11 +16,13 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import outside_of_call
 from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.ranges.look import Known, known_of
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES
 from jaxaudit.ir.interfaces import Call
 from jaxaudit.ir.ops import BODIES, KEEPING
-from jaxaudit.ir.record import mutable, record
+from jaxaudit.ir.record import mutable, record, replace
 from jaxaudit.ir.values import index_parts
 
 Number = float | list[float]
@@ -28,6 +30,7 @@ Leaf = Value | tuple[object, object]
 """Something that a function is given: a parameter, or a field of one."""
 
 _SIZES = (3, 2, 5)
+_MOST_SAMPLES = 256
 _ROWS = (1.3, -0.4, 2.2, 0.9, -1.7, 3.1, 0.2, 1.9)
 _COUNTS = (4.0, 9.0, 13.0)
 _UNARY: Mapping[str, Callable[[float], float]] = {
@@ -65,15 +68,18 @@ class Data:
     value: Value
     axes: tuple[int, ...]
     """The axes that are reduced; none for a single sample."""
+    sizes: tuple[int, ...] = ()
+    """The sizes of these axes: their own where `is_measured`, else some."""
+    is_measured: bool = True
 
     @property
     def count(self) -> int:
         """How many samples are tried."""
-        return math.prod(_SIZES[: len(self.axes)])
+        return math.prod(self.sizes)
 
     def size(self, axis: int) -> float:
         """Return the size of one axis; that of a feature is one."""
-        return _SIZES[self.axes.index(axis)] if axis in self.axes else 1
+        return self.sizes[self.axes.index(axis)] if axis in self.axes else 1
 
 
 @mutable
@@ -226,7 +232,7 @@ class Merging:
     """Tries out what one function makes of some data."""
 
     def __init__(self, flow: Flow, region: Region, data: Data) -> None:
-        self._flow, self.data = flow, data
+        self._flow, self._region, self.data = flow, region, data
         self._leaves: dict[Value, set[Leaf]] = {}
         self._others: dict[Leaf, float] = {}
         self.ends = [value for value in _ends(region, flow) if self.leaves(value) is not None]
@@ -279,6 +285,21 @@ class Merging:
         if slope <= 0 or not _close(weights[2], weights[1] + slope * (_COUNTS[2] - _COUNTS[1])):
             return None
         return 1 / slope, weights[0] / slope - _COUNTS[0]
+
+    def may_fit(self, one: Mean) -> bool:
+        """Whether a weight would be right for another number of samples: a literal may stand for it."""
+        if self.data.is_measured:
+            return False
+        more = replace(self.data, sizes=tuple(2 * size for size in self.data.sizes))
+        other = Merging(self._flow, self._region, more)._weighed(one.new, one.count, one.old)
+        if other is None:
+            return True
+        apart, later = one.moved - one.base, other[0] - other[1]
+        if _close(apart, later):
+            return False
+        # Both grow evenly with the samples: so many there are where they meet.
+        size = self.data.count * (1 + apart / (apart - later))
+        return size > 1.5 and _close(size, round(size))
 
     def grows(self, one: Mean) -> float | None:
         """Return by how much the count grows, where a next one is given back."""
@@ -380,14 +401,24 @@ _CALCULATIONS = KEEPING | {
 
 def merging(facts: Facts) -> Iterator[Merging]:
     """Return every function that merges statistics of some data with others, as far as can be told beforehand."""
-    flow = facts.flow
+    flow, known = facts.flow, known_of(facts.program, facts.get(Shapes))
     seen: set[tuple[int, Value, tuple[int, ...]]] = set()
     for op in facts.program.mapping("divide"):
         region = flow.places.function_of(op)
         for data in _data(op, flow):
             if (id(region), data.value, data.axes) not in seen:
                 seen.add((id(region), data.value, data.axes))
-                yield Merging(flow, region, data)
+                yield Merging(flow, region, _sized(data, known))
+
+
+def _sized(data: Data, known: Known) -> Data:
+    """Return data with sizes: with their own where these are known, since a program may have them as numbers."""
+    sizes = known.sizes(data.value) or ()
+    own = tuple(sizes[axis] if -len(sizes) <= axis < len(sizes) else None for axis in data.axes)
+    measured = tuple(size for size in own if size is not None)
+    if len(measured) == len(own) and 0 < math.prod(measured) <= _MOST_SAMPLES:
+        return replace(data, sizes=measured)
+    return replace(data, sizes=_SIZES[: len(data.axes)], is_measured=False)
 
 
 def _data(op: Op, flow: Flow) -> Iterator[Data]:

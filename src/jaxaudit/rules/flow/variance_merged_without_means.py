@@ -8,8 +8,9 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.merges import Mean, Merging, merging
 from jaxaudit.analyses.queries import last, operands_of, walk
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 
 _MERGE = """
 def update(mean, var, count, batch):
@@ -49,6 +50,7 @@ class VarianceMergedWithoutMeans(Rule):
     within groups.
     """
 
+    needs = (Shapes,)
     summary = "The spreads of two samples are merged without the distance of their means, or with it twice."
 
     valid = (
@@ -102,7 +104,11 @@ def _judged(one: Merging, mean: Mean, flow: Flow) -> Iterator[Obligation]:
     if not mean.is_exact:
         grows = one.grows(mean)
         # A weight that falls as a count grows may be a rate of learning: where the count is that of samples it is not.
-        if grows is not None and any(abs(grows - wanted) < 1e-6 for wanted in (mean.base, mean.moved)):
+        if grows is None or all(abs(grows - wanted) >= 1e-6 for wanted in (mean.base, mean.moved)):
+            return
+        if one.may_fit(mean):
+            yield unknown(mean.new.span, "how many samples there are is not known, and a number may stand for it")
+        else:
             yield _misweighed(mean, flow)
         return
     yield proved(mean.new.span, f"{named(mean.new, 'the mean')} weighs both samples by their counts")
