@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from jaxaudit.frontends.jaxpr.exceptions.model import Facts
 from jaxaudit.frontends.jaxpr.exceptions.table import explain
-from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, Probe, Reply, Retrace, Unsteady
+from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, LateCall, Probe, Reply, Retrace, Unsteady
 from jaxaudit.ir.record import replace
 from jaxaudit.reports.identity import Sources
 from jaxaudit.rules.base import Obligation, Raises, Severity, Step, proved, unknown
@@ -28,6 +28,8 @@ def observed_obligations(reply: Reply, files: Sequence[str], sources: Sources, s
     for one in reply.unsteady:
         if one.failure is not None:
             yield failure_obligation(one.failure, files, sources, shown)
+        elif one.late is not None:
+            yield _stale(one, one.late, shown)
         elif one.places:
             yield _unsteady(one, shown)
     for one in _probe_obligations(reply.probes, shown):
@@ -72,6 +74,30 @@ def _unsteady(one: Unsteady, shown: Shown) -> Obligation:
         suggestion="pass the state in and return it, or draw with `jax.random` from a key that is passed in",
         rule="side-effect-in-traced-code",
     )
+
+
+def _stale(one: Unsteady, late: LateCall, shown: Shown) -> Obligation:
+    """Report a call that ran what was compiled before what the function reads had changed."""
+    inner, *outer = (*one.places, one.made)
+    names = ", ".join(f"`{name}`" for name in late.names[:_FEW])
+    steps = [Step(_span(at, shown), f"`{at.function.rpartition('<locals>.')[2]}` is running") for at in outer[:-1]]
+    if late.call is not None:
+        steps.append(Step(_span(late.call, shown), f"call {late.number} is made here"))
+    if outer:
+        steps.append(Step(_span(one.made, shown), f"`{one.function}` is transformed here"))
+    was, had = ("was", "has") if len(late.names) == 1 else ("were", "have")
+    return Obligation(
+        _span(inner, shown),
+        message=f"`{one.function}` still computes with what {names} {was} when it was compiled, seen in this run",
+        current=f"{names} {had} changed by call {late.number}, which runs the compiled program of before",
+        expected="what changes between calls is an argument",
+        steps=tuple(steps),
+        suggestion="pass what changes as an argument, or transform the function anew after the change",
+        rule="stale-captured-state",
+    )
+
+
+_FEW = 3
 
 
 def _span(place: Frame, shown: Shown) -> Span:

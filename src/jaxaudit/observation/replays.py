@@ -50,6 +50,12 @@ _KINDS = {
         "compute in a wider dtype",
         "no integer wrapped around",
     ),
+    "host": _Kind(
+        "integer-overflow",
+        "JAX takes 64 bits of NumPy's for 32 without a word: what is beyond comes out at the other end",
+        "numbers that fit in 32 bits",
+        "subtract an offset or divide in NumPy, or set `jax_enable_x64`",
+    ),
     "nan": _Kind(
         "unsafe-domain",
         "results are NaN because of it",

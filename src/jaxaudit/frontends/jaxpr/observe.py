@@ -1,8 +1,8 @@
 """Watches a real run: which functions are transformed, with what they are first called, and why they are traced again.
 
-The function inside `jax.jit` is wrapped, never the compiled function itself: its Python body runs only when JAX traces
-it, so a call that JAX has compiled before costs nothing. Programs are read from JAX's own tracing cache while the first
-call is being compiled, or after the script has ended; user code is never run a second time before that.
+The function inside `jax.jit` is wrapped: its Python body runs only when JAX traces it. Around the compiled function are
+no more than a counter and, ever more seldom, a look at what it reads. Programs are read from JAX's own tracing cache
+while the first call is being compiled, or after the script has ended; user code is never run a second time before that.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from jaxaudit.frontends.jaxpr import arguments
+from jaxaudit.frontends.jaxpr import arguments, captured
+from jaxaudit.frontends.jaxpr.compiled import DEPTH, Compiled
 from jaxaudit.frontends.jaxpr.imports import the_jax
+from jaxaudit.frontends.jaxpr.narrowed import Narrowed
 from jaxaudit.frontends.jaxpr.places import call_at, caller, is_user_file
-from jaxaudit.frontends.jaxpr.protocol import Frame, Retrace
+from jaxaudit.frontends.jaxpr.protocol import Frame, LateCall, Retrace
 from jaxaudit.frontends.jaxpr.replay.kept import Kept
-from jaxaudit.frontends.jaxpr.script import StopScript
-from jaxaudit.frontends.jaxpr.seen import Site, function_code, function_name, made_for_user
+from jaxaudit.frontends.jaxpr.seen import Reads, Site, function_code, function_name, made_for_user
 from jaxaudit.frontends.jaxpr.watching import Watch
 
 _LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
@@ -37,10 +38,6 @@ _MOST_KEPT = 100
 
 _MOST_KNOWN = 10_000
 """Calls whose site is remembered by their instruction; code that is made anew in every turn must not fill memory."""
-
-
-_DEPTH: ContextVar[int] = ContextVar("depth", default=0)
-"""How many watched functions are running around this one, in this thread or task."""
 
 
 class _Miss(BaseException):
@@ -59,7 +56,9 @@ class Observer:
         self._replaying = False
         self._pending: list[Site] = []
         self.watch = Watch(where)
-        self._kept = Kept(room)
+        self.narrowed = Narrowed()
+        self._kept = Kept(room, self.narrowed)
+        self._looks = room > 0
 
     def install(self) -> None:
         """Patch JAX; it must have been imported just now, before anything of the user's."""
@@ -71,6 +70,8 @@ class Observer:
         jax.jacobian = jax.jacrev
         for name in _CALLED:
             setattr(jax.lax, name, self._called(name, getattr(jax.lax, name)))
+        if self._looks:
+            self.narrowed.install()
         jax.monitoring.register_event_duration_secs_listener(self._event)
         self.watch.start()
 
@@ -84,11 +85,11 @@ class Observer:
 
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
-        before = _DEPTH.set(_DEPTH.get() + 1)
+        before = DEPTH.set(DEPTH.get() + 1)
         try:
             yield
         finally:
-            _DEPTH.reset(before)
+            DEPTH.reset(before)
 
     def _site(self, transform: str, fun: object, frame: FrameType) -> Site | None:
         """Return the site of a transformation that a frame asks for; None where that is a library's own affair.
@@ -142,7 +143,7 @@ class Observer:
         def probe(*args: Any, **kwargs: Any) -> Any:
             if self._replaying:
                 raise _Miss
-            outermost = not _DEPTH.get()
+            outermost = not DEPTH.get()
             if outermost:
                 self.watch.rouse()
             began = time.monotonic()
@@ -155,7 +156,9 @@ class Observer:
             return result
 
         jitted = original(functools.update_wrapper(probe, fun), *rest, **options)
-        return Counted(jitted, self._steps) if self._steps else jitted
+        if not self._steps and not self._looks:
+            return jitted
+        return Compiled(jitted, self._steps, lambda call: self._look(site, jitted, call))
 
     def _traced(
         self, site: Site, fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any], jitted: Any, *, new: bool
@@ -169,14 +172,40 @@ class Observer:
                 self._again(site, seen, call, new=new)
             else:
                 site.names = _names_in_wrapper(fun, args)
-                site.given = self._kept.traced(args, kwargs)
+                site.given = self._kept.traced(site.name, args, kwargs)
                 args, kwargs = arguments.abstract((tuple(args), dict(kwargs)))
                 site.call = call or _UNKNOWN_PLACE
                 site.replay = lambda: jitted.trace(*args, **kwargs).jaxpr
                 site.anew = lambda: self._anew(fun, args, kwargs)
+                site.reads = self._reads(jitted, fun, args, kwargs)
                 self._pending.append(site)
             if len(site.signatures) < _MOST_KEPT:
                 site.signatures.append(seen)
+
+    def _reads(self, jitted: Any, fun: Any, args: Any, kwargs: Any) -> Reads | None:
+        """Note what a function reads besides its arguments, while it is traced."""
+        static = [one for one in the_jax().tree_util.tree_leaves((args, kwargs)) if callable(one)]
+
+        def look() -> captured.State:
+            return captured.state_of(fun, static)
+
+        return Reads(jitted, look, look()) if self._looks else None
+
+    def _look(self, site: Site, jitted: Any, call: int) -> Callable[[], None] | None:
+        """Compare what a function reads with what it was compiled with; it counts if the call is not traced."""
+        reads, traces = site.reads, len(site.signatures)
+        if reads is None or reads.jitted is not jitted:
+            return None
+        names: list[str] = []
+        with contextlib.suppress(Exception):
+            names = captured.changed(reads.compiled, reads.look())
+        late = LateCall(call, tuple(names), caller()) if names else None
+
+        def used() -> None:
+            if late is not None and len(site.signatures) == traces:
+                reads.late = late if reads.late is None else replace(reads.late, names=late.names)
+
+        return used if late else None
 
     def _anew(self, fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Trace a function with arguments of these types as if JAX had never seen it."""
@@ -191,6 +220,8 @@ class Observer:
             return jax.make_jaxpr(fresh)(*types)
 
     def _again(self, site: Site, seen: arguments.Signature, call: Frame | None, *, new: bool) -> None:
+        # Which of several compiled programs a call uses is not known.
+        site.reads = None
         kind, detail = arguments.difference(site.signatures[-1], seen)
         if new and kind == "context":
             kind, detail = "new function", f"`{site.name}` is transformed anew, {site.objects} times so far"
@@ -201,7 +232,7 @@ class Observer:
         if event != _LOWERED or self._replaying:
             return
         self.watch.rouse()
-        if _DEPTH.get():
+        if DEPTH.get():
             return
         while self._pending:
             self._read(self._pending.pop(0), again=False)
@@ -213,6 +244,8 @@ class Observer:
         try:
             with self._inside(), muted() if again else contextlib.nullcontext():
                 site.closed = site.replay()
+            if site.reads is not None:
+                site.reads.constants = self._kept.keep(site.closed.consts)
         except _Miss:
             pass
         except Exception as error:  # noqa: BLE001
@@ -230,7 +263,7 @@ class Observer:
                 return functools.partial(make, **options)
             fun = given[0] if given else options.get("fun", options.get("f"))
             made = original(*given, **options)
-            if _DEPTH.get() or not callable(made):
+            if DEPTH.get() or not callable(made):
                 return made
             site = self._site(name, fun, sys._getframe(1))
             return made if site is None else self._watched(site, made, fun)
@@ -241,13 +274,13 @@ class Observer:
         """Keep what the first call of a transformed function can be read from later."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if site.call is None and not _DEPTH.get():
+            if site.call is None and not DEPTH.get():
                 self._keep(site, made, fun, args, kwargs)
-            before = _DEPTH.set(_DEPTH.get() + 1)
+            before = DEPTH.set(DEPTH.get() + 1)
             try:
                 return made(*args, **kwargs)
             finally:
-                _DEPTH.reset(before)
+                DEPTH.reset(before)
 
         return functools.update_wrapper(call, made)
 
@@ -256,7 +289,7 @@ class Observer:
 
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
-            if _DEPTH.get():
+            if DEPTH.get():
                 return original(*args, **kwargs)
             bodies = [one for one in (*args, *kwargs.values()) if callable(one)]
             site = self._site(name, bodies[-1] if bodies else original, sys._getframe(1))
@@ -264,11 +297,11 @@ class Observer:
                 return original(*args, **kwargs)
             if site.call is None:
                 self._keep(site, original, original, args, kwargs)
-            before = _DEPTH.set(_DEPTH.get() + 1)
+            before = DEPTH.set(DEPTH.get() + 1)
             try:
                 return original(*args, **kwargs)
             finally:
-                _DEPTH.reset(before)
+                DEPTH.reset(before)
 
         return run
 
@@ -295,30 +328,6 @@ class Observer:
         again.__wrapped__ = fun  # type: ignore[attr-defined]
         place = site.call = caller() or _UNKNOWN_PLACE
         site.replay = lambda: call_at(place, lambda: jax.make_jaxpr(again)(*types))
-
-
-class Counted:
-    """A compiled function that ends the script at its n-th call; all else is the compiled function's."""
-
-    def __init__(self, jitted: Any, steps: int) -> None:
-        self._jitted = jitted
-        self._left = steps
-        functools.update_wrapper(self, jitted)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it, unless it was called often enough; calls inside other functions do not count."""
-        if _DEPTH.get():
-            return self._jitted(*args, **kwargs)
-        if self._left <= 0:
-            raise StopScript("steps")
-        self._left -= 1
-        return self._jitted(*args, **kwargs)
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._jitted, name)
 
 
 def _names_in_wrapper(fun: Any, args: Sequence[Any]) -> tuple[str, ...]:

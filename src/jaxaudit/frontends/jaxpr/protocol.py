@@ -153,7 +153,7 @@ class Replayed:
     calls: str
     """How much was looked at: `1 call of `step`, 12 turns`."""
     kind: str
-    """`index`, `update`, `wrap`, `nan`, `infinity`, `key`, `turns`, `elements`; `open` where it was not evaluated."""
+    """`index`, `update`, `wrap`, `host`, `nan`, `infinity`, `key`, `turns`, `elements`; `open` where not evaluated."""
     text: str = ""
     """A clause with the numbers; empty where nothing is wrong."""
     places: tuple[Frame, ...] = ()
@@ -167,8 +167,18 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class LateCall:
+    """A call of a compiled function that came after a change of what the function reads from outside."""
+
+    number: int
+    names: tuple[str, ...]
+    """What had changed, in the user's words."""
+    call: Frame | None
+
+
+@dataclass(frozen=True, slots=True)
 class Unsteady:
-    """A function inside `jit` of which each trace gives another program."""
+    """A function inside `jit` of which another trace gives another program."""
 
     function: str
     made: Frame
@@ -178,6 +188,8 @@ class Unsteady:
     """The user's places of the first operation that differs, innermost first."""
     failure: Failure | None = None
     """What a further trace raises; then nothing else is known."""
+    late: LateCall | None = None
+    """Where all further traces agree, and what was compiled is another program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,26 @@ from types import FrameType
 from typing import Any
 
 from jaxaudit.frontends.jaxpr.arguments import Signature
+from jaxaudit.frontends.jaxpr.captured import State
 from jaxaudit.frontends.jaxpr.places import is_user_file
-from jaxaudit.frontends.jaxpr.protocol import Frame
+from jaxaudit.frontends.jaxpr.protocol import Frame, LateCall
 
 WRAPPERS = ("equinox", "flax", "haiku")
 """Libraries whose own calls of `jax.jit` and its kin compile the user's functions; those of others are their affair."""
+
+
+@dataclass(slots=True, eq=False)
+class Reads:
+    """What a compiled function reads besides its arguments."""
+
+    jitted: object
+    """The one that it was noted for; the same place may make others."""
+    look: Callable[[], State]
+    compiled: State
+    """What it was while the function was traced."""
+    constants: list[Any] | None = None
+    """What the program holds on to, safe from what NumPy changes in place."""
+    late: LateCall | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +53,8 @@ class Site:
     """How long the first trace took."""
     given: list[Any] | None = None
     """The arrays of the first call, one for each variable of its jaxpr; None where they could not be kept."""
+    reads: Reads | None = None
+    """Until the function is traced again."""
     closed: Any = None
     skipped: str = ""
 

@@ -77,7 +77,8 @@ def observe(request: Request) -> Reply:
     reply = gather(sites, ending, observer.retraces, faults, observer.watch.seen.all(), probe=request.probe)
     if not request.probe or not sites:
         return reply
-    return replace(reply, unsteady=traced_again(sites), replayed=replayed(sites, hurried=bool(request.timeout)))
+    again = replayed(sites, hurried=bool(request.timeout))
+    return replace(reply, unsteady=traced_again(sites), replayed=(*observer.narrowed.found, *again))
 
 
 def gather(

@@ -186,13 +186,13 @@ class _Reader:
         names = getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
         tag = "record" if isinstance(names, tuple) else "object"
         if isinstance(names, tuple):
-            held = dict(zip(names, tuple.__iter__(value), strict=False))
+            inside = dict(zip(names, tuple.__iter__(value), strict=False))
         else:
-            held = _held(value, kind)
+            inside = held(value, kind)
         module = sys.modules.get(kind.__module__)
         path = getattr(module, "__file__", None) or ""
         path = path if path and is_user_file(path) else ""
-        attributes = {name: self.form(item, depth) for name, item in held.items()}
+        attributes = {name: self.form(item, depth) for name, item in inside.items()}
         if not path and not any(map(has_array, attributes.values())):
             # An object of a library that holds no arrays tells nothing, and may be large.
             return ["other", kind.__qualname__]
@@ -226,7 +226,7 @@ def _mapped(tracer: Any) -> list[int]:
     return compat.mapped_sizes(tracer) if compat is not None else []
 
 
-def _held(value: Any, kind: type) -> dict[str, Any]:
+def held(value: Any, kind: type) -> dict[str, Any]:
     """Return what an object holds itself, without asking properties."""
     found: dict[str, Any] = {}
     slots = (name for base in kind.__mro__ for name in _slots(base))

@@ -1,7 +1,8 @@
 """Traces functions inside `jit` once more after the script has ended, and compares what JAX would compile.
 
 A compiled call repeats the first trace. Where two traces in a row differ, what a call computes depends on state of
-Python's that tracing itself changes: a counter, an iterator, the clock, numbers drawn by NumPy.
+Python's that tracing itself changes: a counter, an iterator, the clock, numbers drawn by NumPy. Where they agree with
+each other and not with what was compiled, and a call was seen to come after a change, that call used what was no more.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from itertools import zip_longest
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.captured import changed
 from jaxaudit.frontends.jaxpr.failures import describe
 from jaxaudit.frontends.jaxpr.frames import Origins
 from jaxaudit.frontends.jaxpr.markers import MARKER
 from jaxaudit.frontends.jaxpr.observe import muted
 from jaxaudit.frontends.jaxpr.places import frame_at
-from jaxaudit.frontends.jaxpr.protocol import Frame, Unsteady
+from jaxaudit.frontends.jaxpr.protocol import Frame, LateCall, Unsteady
 from jaxaudit.frontends.jaxpr.seen import Site
 
 SECONDS = 20.0
@@ -44,14 +46,16 @@ def trace_again(sites: Sequence[Site], seconds: float = SECONDS) -> Iterator[Uns
     """Trace every function inside `jit` again, as far as the time allows, and tell which of them are not steady."""
     end = time.monotonic() + seconds
     for site in sites:
-        # What is transformed anew for each call is traced for each call.
-        if site.anew is None or site.objects > 1 or 2 * site.seconds > end - time.monotonic():
-            continue
         with contextlib.suppress(Exception), muted():
-            yield from _judged(site, site.anew)
+            # Tracing itself may change something.
+            late = _late(site)
+            # What is transformed anew for each call is traced for each call.
+            wanted = site.anew is not None and (site.objects == 1 or late is not None)
+            if site.anew is not None and wanted and 2 * site.seconds <= end - time.monotonic():
+                yield from _judged(site, site.anew, late)
 
 
-def _judged(site: Site, anew: Callable[[], Any]) -> Iterator[Unsteady]:
+def _judged(site: Site, anew: Callable[[], Any], late: LateCall | None) -> Iterator[Unsteady]:
     try:
         first, second = anew(), anew()
     except compat.jax.errors.UnexpectedTracerError as error:
@@ -61,6 +65,23 @@ def _judged(site: Site, anew: Callable[[], Any]) -> Iterator[Unsteady]:
     found = difference(first, second)
     if found is not None:
         yield Unsteady(site.name, site.made, found.text, tuple(_places(found)))
+    elif late is not None and (stale := difference(_compiled(site), first)) is not None:
+        places = tuple(_places(stale))
+        yield Unsteady(site.name, site.made, stale.text, places, late=late)
+
+
+def _compiled(site: Site) -> Any:
+    """Return the program that was compiled, with the constants that it had then."""
+    kept = None if site.reads is None else site.reads.constants
+    return site.closed if kept is None else site.closed.replace(consts=kept)
+
+
+def _late(site: Site) -> LateCall | None:
+    """Return the last call that was seen to come after all that has changed."""
+    reads = site.reads
+    if reads is None or reads.late is None or site.closed is None:
+        return None
+    return reads.late if set(changed(reads.compiled, reads.look())) <= set(reads.late.names) else None
 
 
 def _places(found: Difference) -> Iterator[Frame]:

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from jaxaudit.frontends.jaxpr.imports import the_jax
+from jaxaudit.frontends.jaxpr.narrowed import Narrowed
 
 ROOM = 1 << 22
 """Elements of all calls together: some megabytes."""
@@ -19,11 +20,12 @@ _TAKES_CALL = "cache_miss"
 class Kept:
     """What calls were given, as far as there is room for it."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, narrowed: Narrowed) -> None:
         self.room = room
         """How many elements may still be kept."""
+        self._narrowed = narrowed
 
-    def traced(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
+    def traced(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
         """Return the arrays of the call that JAX traces now, one for each variable; None where they are lost."""
         jax, call = the_jax(), _call(sys._getframe(1))
         if call is None:
@@ -32,8 +34,10 @@ class Kept:
         traced, same = jax.tree_util.tree_flatten((tuple(args), dict(kwargs)))
         if structure != same:
             return None
-        pairs = zip(given, traced, strict=True)
-        return self.keep([leaf for leaf, tracer in pairs if isinstance(tracer, jax.core.Tracer)])
+        pairs = [pair for pair in zip(given, traced, strict=True) if isinstance(pair[1], jax.core.Tracer)]
+        if self.room:
+            self._narrowed.note(name, ((leaf, tracer.aval.dtype) for leaf, tracer in pairs))
+        return self.keep([leaf for leaf, _ in pairs])
 
     def keep(self, leaves: Sequence[Any]) -> list[Any] | None:
         """Return the leaves of a call, safe from what NumPy changes in place; None where they are too large."""
@@ -43,8 +47,9 @@ class Kept:
         if size > self.room:
             return None
         self.room -= size
-        numpy = sys.modules["numpy"].ndarray
-        return [leaf.copy() if isinstance(leaf, numpy) else leaf for leaf in leaves]
+        jax, numpy = the_jax().Array, sys.modules["numpy"]
+        # JAX has classes of its own for what is NumPy's inside.
+        return [numpy.array(leaf) if hasattr(leaf, "shape") and not isinstance(leaf, jax) else leaf for leaf in leaves]
 
 
 def _call(frame: FrameType | None) -> Mapping[str, Any] | None:
