@@ -116,8 +116,18 @@ class Trainer:
             self.count += 1
 
 
+@jax.jit
+def precise(x):
+    history.append(len(history))
+    return x * 2
+
+
 trainer = Trainer()
 before(params)
+with jax.experimental.enable_x64() if hasattr(jax.experimental, "enable_x64") else jax.enable_x64(True):
+    for i in range(4):
+        precise(jnp.ones(3))
+        history.append(i)
 for size in (2, 3, 2, 3):
     config["offset"] = float(size)
     jax.clear_caches()

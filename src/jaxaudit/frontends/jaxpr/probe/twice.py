@@ -65,15 +65,18 @@ def _judged(site: Site, anew: Callable[[], Any], late: LateCall | None) -> Itera
     found = difference(first, second)
     if found is not None:
         yield Unsteady(site.name, site.made, found.text, tuple(_places(found)))
-    elif late is not None and (stale := difference(_compiled(site), first)) is not None:
+    elif late is not None and (stale := _since(site, first)) is not None:
         places = tuple(_places(stale))
         yield Unsteady(site.name, site.made, stale.text, places, late=late)
 
 
-def _compiled(site: Site) -> Any:
-    """Return the program that was compiled, with the constants that it had then."""
+def _since(site: Site, now: Any) -> Difference | None:
+    """Return where a program is another than the one that was compiled, with the constants that it had then."""
     kept = None if site.reads is None else site.reads.constants
-    return site.closed if kept is None else site.closed.replace(consts=kept)
+    compiled = site.closed if kept is None else site.closed.replace(consts=kept)
+    # Settings that held around the call hold no more: with x64, say, the very arguments are others.
+    types = [[one.aval for one in compat.open_jaxpr(program).invars] for program in (compiled, now)]
+    return difference(compiled, now) if types[0] == types[1] else None
 
 
 def _late(site: Site) -> LateCall | None:
