@@ -35,13 +35,18 @@ class Reading(NamedTuple):
     """What the buffer is called where it is read."""
     names: tuple[Value, ...]
     """What it was called before, under which it is kept."""
+    replaced: bool = False
+    """Whether it is read only where no turn of a loop has put another buffer in its place."""
 
 
 def readings(flow: Flow, call: Op, value: Value) -> Iterator[Reading]:
     """Return who reads the buffer of a value after a call that it was donated to, in any turn, also of its callers."""
     for op, donated in walk(((call, value),), lambda one: _around(flow, *one)):
         names = names_of(flow, sources(flow, donated), after=(call, op))
-        yield from (Reading(one, name, kept) for name, kept in names.items() for one in _below(flow, op, name))
+        for name, kept in names.items():
+            readers = list(_below(flow, op, name))
+            replaced = bool(readers) and _is_replaced(flow, kept)
+            yield from (Reading(one, name, kept, replaced) for one in readers)
         for loop in _loops_around(flow, op):
             yield from _in_next_turn(flow, op, names, loop)
             yield from (one for name in names for one in _beside(flow, op, name, loop))
@@ -227,9 +232,38 @@ def _beside(flow: Flow, op: Op, param: Value, loop: Loop) -> Iterator[Reading]:
         kept = later.get(results[one.position], first.get(one.start))
         if one is donated or kept is None:
             continue
-        names = dict.fromkeys(names_of(flow, (one.param,)), kept)
-        yield from (Reading(reader, name, kept) for name in names for reader in _below(flow, op, name))
-        yield from _in_next_turn(flow, op, names, loop)
+        inside = names_of(flow, (one.param,))
+        only_first = results[one.position] not in later
+        for name, way in inside.items():
+            replaced = only_first and _is_replaced(flow, way)
+            yield from (Reading(reader, name, kept, replaced) for reader in _below(flow, op, name))
+        yield from _in_next_turn(flow, op, dict.fromkeys(inside, kept), loop)
+
+
+def _is_replaced(flow: Flow, names: tuple[Value, ...]) -> bool:
+    """Whether a buffer came into a loop under some names, and out of a branch there that may give another in its place.
+
+    `best = state; for ...: if score < lowest: best = copy(state)` reads the first one only where no turn was better.
+    """
+    loops = {flow.places.owner[one] for one in names if _is_carried(flow, one)}
+    makers = ((flow.own_maker(one), one) for one in names)
+    branches = [(op, one) for op, one in makers if op is not None and op.name == "py.branch"]
+    return any(
+        flow.places.within(flow.places.region_of[op], body) and _has_other(flow, op, one, names)
+        for op, one in branches
+        for body in loops
+    )
+
+
+def _is_carried(flow: Flow, value: Value) -> bool:
+    entry = flow.entered(value)
+    return entry is not None and entry.op.name in PYTHON_LOOPS
+
+
+def _has_other(flow: Flow, branch: Op, value: Value, names: Collection[Value]) -> bool:
+    """Whether one side of a branch gives another buffer than the one with some names."""
+    inner = (one for region in branch.regions for one in made_inside(branch, region, value))
+    return any(not set(names).intersection(sources(flow, one)) for one in inner)
 
 
 def _is_within(flow: Flow, op: Op, loop: Loop) -> bool:

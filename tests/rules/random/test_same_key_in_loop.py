@@ -396,6 +396,45 @@ PROGRAMS = {
                 out.append(jax.vmap(random.normal)(keys[start : start + size]))
             return out
         """,
+    "turns that are only ordered against each other": """
+        def fitted(params, key):
+            first, second = jax.random.split(key)
+            x = jax.random.normal(first, (32, 3))
+            return jnp.mean((x @ params + jax.random.normal(second, (32,))) ** 2)
+
+        def pick(candidates, key):
+            best, lowest = candidates[0], jnp.inf
+            for one in candidates:
+                found = fitted(one, key)  #? same-key-in-loop
+                if found < lowest:
+                    best, lowest = one, found
+            return best
+
+        def estimate(params, key, n):
+            total, highest = 0.0, 0.0
+            for _ in range(n):
+                found = fitted(params, key)  #! same-key-in-loop
+                total += found
+                if found > highest:
+                    highest = found
+            return total / n, highest
+
+        class Walker:
+            def __init__(self, x):
+                self.x = x
+
+            def move(self, key):
+                self.x = self.x * jax.random.normal(key, self.x.shape)
+                return jnp.sum(self.x**2)
+
+        def walk(x, key):
+            walker, lowest = Walker(x), jnp.inf
+            for _ in range(100):
+                found = walker.move(key)  #! same-key-in-loop
+                if found < lowest:
+                    lowest = found
+            return walker.x, lowest
+        """,
     "what starts again after an exception": """
         def skipped(key, n, items):
             for _ in range(n):

@@ -10,7 +10,8 @@ from itertools import chain
 from jaxaudit.analyses.lineage.index import Flow, is_pure
 from jaxaudit.analyses.queries import entered, left, reached, walk
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, PLOTS, RANKINGS
+from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, ORDERINGS, PLOTS, RANKINGS
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import INLINE, LOOKED_AT, PYTHON_LOOPS, VOCABULARY
 from jaxaudit.ir.record import mutable, record
 
@@ -141,6 +142,31 @@ class Fates:
         begun = loop.entered[0] if loop.entered else 0
         judges = [op, *(user for user in users if user.name not in _TELLS)]
         return any(value.id > begun and value not in seen for user in judges for value in user.operands)
+
+    def are_rivals(self, op: Op, loop: Op) -> bool:
+        """Whether later turns of a loop get of the result of a turn only what they order their own against.
+
+        So it is where a score is compared with the best one so far, which it replaces.
+        """
+        pure = op.name == "jit" or is_pure(op)
+        if loop.name not in PYTHON_LOOPS or not pure or self.gives_samples(op):
+            return False
+        turn = Loop(loop)
+        params = {param for param, _ in turn.successors}
+        own = set(walk(op.results, lambda one: (after for after in self._following(one) if after not in params)))
+        kept = [param for param, following in turn.successors if following in own]
+        return bool(kept) and all(self._is_ordered(param, own) for param in kept)
+
+    def _following(self, value: Value) -> Iterator[Value]:
+        for reader in self.flow.readers.get(value, ()):
+            # A condition only says which side of a branch runs.
+            yield from entered(reader, value)
+            yield from reader.results if reader.name not in (*PYTHON_LOOPS, "py.branch") else ()
+        yield from left(self.flow, value)
+
+    def _is_ordered(self, value: Value, others: Set[Value]) -> bool:
+        readers = self.flow.readers.get(value, ())
+        return any(one.function in ORDERINGS and not others.isdisjoint(one.operands) for one in readers)
 
 
 _Node = tuple[Value, bool]

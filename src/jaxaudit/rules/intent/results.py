@@ -47,6 +47,8 @@ def compared(one: Obligation, facts: Facts) -> str:
         return "the results are ranked or listed beside each other, on common random numbers, it seems"
     if around is not None and keys.fates.is_now_and_then(use.spot, around):
         return "only some turns use it, and no later turn gets the result: a report on equal terms, it seems"
+    if around is not None and keys.fates.are_rivals(use.spot, around):
+        return "the results of the turns are only ordered against each other, on common random numbers, it seems"
     return ""
 
 
@@ -69,6 +71,10 @@ def not_used(one: Obligation, facts: Facts) -> str:
     alone = len(spots) == 1 or (spots[0] is not spots[1] and keys.fates.are_apart(*spots))
     if alone and all(use.inner and keys.fates.of(use.spot) == {Fate.SHOWN} for use in uses):
         return f"what `{callee_of(spots[-1])}` gives is only reported: an evaluation on equal terms, it seems"
+    if told := [use for use in uses if len(uses) == 2 and use.inner and keys.fates.of(use.spot) == {Fate.SHOWN}]:
+        # A split gives keys: what is drawn from these are other bits than those that are drawn from the key itself.
+        if sorted(use.origin.how.value for use in uses) == ["draw", "split"] and told[-1].origin.how is How.SPLIT:
+            return f"`{callee_of(told[-1].spot)}` splits it first, so its bits are others, and they are only reported"
     return ""
 
 

@@ -1,0 +1,65 @@
+"""What `donated-value-read` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import audited, marked, said
+
+PROGRAMS = {
+    "the first one is read only where no turn has kept a copy": """
+        def best_of(params, batches, score):
+            step = jax.jit(jnp.add, donate_argnums=0)
+            best, top = params, -float("inf")
+            for batch in batches:
+                params = step(params, batch)
+                if score(params) > top:
+                    best, top = params.copy(), score(params)
+            return best * 2
+
+        def last_of(params, batches):
+            step = jax.jit(jnp.add, donate_argnums=0)
+            kept, i = params, 0
+            while i < 10:
+                params = step(params, batches[i])
+                kept = jnp.copy(params) if i % 5 == 0 else kept
+                i = i + 1
+            return kept * 2
+        """,
+    "the first one is read before a turn replaces it, or where none does": """
+        def change(params, batches):
+            step = jax.jit(jnp.add, donate_argnums=0)
+            before = params
+            for i, batch in enumerate(batches):
+                params = step(params, batch)
+                if i % 10 == 0:
+                    print(jnp.abs(params - before).max())  #! donated-value-read
+                    before = params.copy()
+            return params
+
+        def first(params, batches):
+            step = jax.jit(jnp.add, donate_argnums=0)
+            start = params
+            for batch in batches:
+                params = step(params, batch)
+            return params - start  #! donated-value-read
+        """,
+    "a turn keeps what the next one donates": """
+        def best_of(params, batches, score):
+            step = jax.jit(jnp.add, donate_argnums=0)
+            best, top = params, -float("inf")
+            for batch in batches:
+                params = step(params, batch)
+                if score(params) > top:
+                    best, top = params, score(params)
+            return best * 2  #! donated-value-read
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
+
+
+def test_a_first_value_that_turns_may_replace_is_open() -> None:
+    program = PROGRAMS["the first one is read only where no turn has kept a copy"]
+    lines = [one.line for one in audited(program).unknown if one.rule == "donated-value-read"]
+    assert len(lines) == 2
