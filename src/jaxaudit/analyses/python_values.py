@@ -79,7 +79,7 @@ def python_values(facts: Facts) -> PythonValues:
 
 
 def _seen(fact: Trace) -> Kind:
-    if fact.what in ("list", "items"):
+    if fact.what in ("list", "items", "leaves"):
         return Kind.SEQUENCE
     # Numbers are known by what made them alone: a `size` may be a field of the user's own.
     return Kind.JAX_ARRAY if fact.jax_array else Kind.UNKNOWN

@@ -7,7 +7,6 @@ from jaxaudit.libraries.table import merge, rows
 _TREES = merge(
     rows("jax.tree", "tree.other", """
         all: tree
-        leaves: tree is_leaf
         structure: tree is_leaf -> jax.tree_util.PyTreeDef
         broadcast: prefix_tree full_tree is_leaf
         flatten_with_path leaves_with_path: tree is_leaf is_leaf_takes_path
@@ -16,6 +15,7 @@ _TREES = merge(
         transpose: outer_treedef inner_treedef pytree_to_transpose
         unflatten: treedef leaves
         """),
+    rows("jax.tree", "tree.other", "leaves: tree is_leaf", roles="tree.leaves"),
     rows("jax.tree", "tree.other", "flatten: tree is_leaf -> (?, jax.tree_util.PyTreeDef)", roles="tree.flatten"),
     rows("jax.tree_util", "tree.other", """
         all_leaves: iterable is_leaf

@@ -46,6 +46,7 @@ ROLES = {
     "object.change": "changes the object that it is called on in place",
     "model.join": "makes a model of what it was divided into",
     "optimizer.make": "makes an optimizer of its two functions",
+    "tree.leaves": "gives the leaves of a tree as a list",
     "tree.flatten": "gives the leaves of a tree and its structure",
     "assertion": "raises where arrays are not as they should be",
     "assertion.shapes": "asserts the shapes of its first argument",

@@ -74,6 +74,76 @@ PROGRAMS = {
         def main(x):
             return extended({"a": x}, x)
         """,
+    "leaves of trees that are bound anew and go nowhere": """
+        def loss(p, x):
+            return jnp.sum((x @ p["w"] + p["b"]) ** 2)
+
+        def eager(p, x, s):
+            grads = jax.grad(loss)(p, x)
+            for g in jax.tree.leaves(grads):
+                g *= s  #! in-place-update
+            return grads
+
+        @jax.jit
+        def flat(p, x):
+            leaves, treedef = jax.tree.flatten(jax.grad(loss)(p, x))
+            for leaf in leaves:
+                leaf += 0.1  #! in-place-update
+            return jax.tree.unflatten(treedef, leaves)
+
+        @jax.jit
+        def descend(params, grads, rate):
+            for p, g in zip(jax.tree.leaves(params), jax.tree.leaves(grads)):
+                p -= rate * g  #! in-place-update
+            return params
+
+        def halved(p, x):
+            grads = jax.grad(loss)(p, x)
+            w = grads["w"]
+            w *= 0.5  #! in-place-update
+            return grads
+
+        def rows(n):
+            table = jnp.zeros((4, n))
+            for row in table:
+                row += 1.0  #! in-place-update
+            return table
+
+        def scale(x, s):
+            x *= s  #! in-place-update
+
+        def run(key):
+            x = jax.random.normal(key, (3,))
+            scale(x, 2.0)
+            return x
+        """,
+    "what can be changed, and what is read": """
+        def arrays(n):
+            parts = [np.zeros(3) for _ in range(n)]
+            for one in parts:
+                one += 1.0
+            return parts
+
+        @jax.jit
+        def doubled(p):
+            out = []
+            for leaf in jax.tree.leaves(p):
+                leaf *= 2.0
+                out.append(leaf)
+            return out
+
+        def copied(tree):
+            tree = jax.tree.map(np.array, tree)
+            for leaf in jax.tree.leaves(tree):
+                leaf *= 2.0
+            return tree
+
+        @jax.jit
+        def lists(parts, x):
+            for one in parts:
+                one += [x]
+            return parts
+        """,
 }
 
 

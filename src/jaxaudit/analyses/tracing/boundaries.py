@@ -48,7 +48,7 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
                 for fact, kinds in zip(facts, open_to, strict=True)
             ]
         case "tree.map":
-            leaves = [_leaf(fact) for fact in facts]
+            leaves = [leaf_of(fact) for fact in facts]
             # Where None is a leaf, no leaf is an array for sure.
             return [revised(fact, what="") for fact in leaves] if op.is_leaf else leaves
         case "callback":
@@ -122,9 +122,10 @@ def _traced(op: Op, fact: Trace, way: str) -> Trace:
     return Trace(Kind.TRACED, what, mask=fact.mask, by=op, way=way)
 
 
-def _leaf(fact: Trace) -> Trace:
-    """Return one leaf of a tree: under plain transformations each of them is an array."""
-    if fact.kind is Kind.TRACED and fact.by is not None and package(fact.by.spelling) in PLAIN:
+def leaf_of(fact: Trace) -> Trace:
+    """Return one leaf of a tree: under plain transformations, and of what these give, each of them is an array."""
+    plain = fact.kind is Kind.TRACED and fact.by is not None and package(fact.by.spelling) in PLAIN
+    if plain or fact.what == "tree":
         return revised(fact, what="array")
     return revised(fact, what="") if fact.kind is Kind.TRACED else UNKNOWN
 
@@ -139,11 +140,13 @@ def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | Non
         case "py.loop" | "py.while":
             return _after_loop(op, inner, operands)
         case "jit" | "pmap" | "shard_map" | "scan" | "map" | "fori" | "while" | "associative_scan" | "checkpoint":
-            traced = _first_traced(operands)
-            return _padded(_given_back(op, inner, context, traced), op)
+            traced, whole = _first_traced(operands), package(op.spelling) in PLAIN
+            return _padded(_given_back(op, inner, context, traced, whole=whole), op)
         case "vmap" | "grad" | "jvp" | "vjp":
-            traced = _first_traced(operands)
-            return _padded(_given_back(op, inner, context, traced), op, _outside(CONCRETE, context, traced))
+            # Of a function's own results a gradient hands on what is no array, too; the gradient is one.
+            traced, whole = _first_traced(operands), package(op.spelling) in PLAIN
+            given = _given_back(op, inner, context, traced, whole=whole and op.name == "vmap")
+            return _padded(given, op, _outside(CONCRETE, context, traced, whole=whole))
         case "cond":
             regions = zip(*([read(value) for value in region.results] for region in op.regions), strict=True)
             return _padded([_outside(reduce(join, column), context, operands) for column in regions], op)
@@ -173,15 +176,18 @@ def _first_traced(operands: list[Trace]) -> list[Trace]:
     return [one for one in operands if one.kind is Kind.TRACED][:1]
 
 
-def _given_back(op: Op, inner: list[Trace], context: Context, traced: list[Trace]) -> list[Trace]:
+def _given_back(
+    op: Op, inner: list[Trace], context: Context, traced: list[Trace], *, whole: bool = False
+) -> list[Trace]:
     """Return the results as the code around sees them; what is part of an object's structure stays what it is."""
     flags = op.kept if op.kept is not None and len(op.kept) == len(inner) else (False,) * len(inner)
-    return [fact if stays else _outside(fact, context, traced) for fact, stays in zip(inner, flags, strict=True)]
+    pairs = zip(inner, flags, strict=True)
+    return [fact if stays else _outside(fact, context, traced, whole=whole) for fact, stays in pairs]
 
 
-def _outside(fact: Trace, context: Context, operands: list[Trace]) -> Trace:
-    """Return a result as the code around a transformation sees it."""
-    what = "array" if fact.what in _TO_ARRAY else ""
+def _outside(fact: Trace, context: Context, operands: list[Trace], *, whole: bool = False) -> Trace:
+    """Return a result as the code around a transformation sees it; `whole` where it makes arrays of all leaves."""
+    what = "array" if fact.what in _TO_ARRAY else "tree" if whole else ""
     stage = context.stage
     if stage is not None:
         return Trace(Kind.TRACED, what, mask=fact.mask, by=stage, way="made")

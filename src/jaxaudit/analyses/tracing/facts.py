@@ -35,7 +35,8 @@ class Trace:
     kind: Kind
     what: str = ""
     """`array` (one of JAX for sure), `numpy`, `number`, `shape`, `list` (of numbers), `lists` (of such), `empty`
-    (a list so far), `items` (a list or tuple of anything), or nothing: a tree, or anything."""
+    (a list so far), `items` (a list or tuple of anything), `tree` (its leaves are arrays of JAX for sure), `leaves` (a
+    list of such leaves), `flat` (such a list and the structure), or nothing: a tree, or anything."""
     mask: bool = False
     """True for an array of booleans."""
     made: bool = False

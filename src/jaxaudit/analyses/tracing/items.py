@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jaxaudit.analyses.tracing.facts import Kind, Trace
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.functions import COMPARISONS, EQUALITIES
 
 _NO_LISTS = {"add": ("array", "numpy", "shape", "number"), "multiply": ("array", "numpy")}
 """What makes an operator with a list or tuple on the other side no joining or repeating of it."""
@@ -39,3 +39,11 @@ def compares_items(op: Op, operands: Sequence[Trace]) -> bool:
     """Whether a list or tuple is compared with what is no array for sure: arrays of JAX refuse that."""
     compares = op.function in COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
     return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
+
+
+def may_be_structural(op: Op, operands: Sequence[Trace]) -> bool:
+    """Whether an operator may compare or join containers instead of computing with arrays."""
+    if op.function not in EQUALITIES | {"add"} or any(one.what == "array" for one in operands):
+        return False
+    others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
+    return not any(isinstance(argument, (bool, int, float, complex)) for argument in others)

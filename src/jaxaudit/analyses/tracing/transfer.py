@@ -6,27 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.tracing.boundaries import leaf_of
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
-from jaxaudit.analyses.tracing.items import compares_items, joined_items, joins_items
+from jaxaudit.analyses.tracing.items import compares_items, joined_items, joins_items, may_be_structural
+from jaxaudit.analyses.tracing.masks import makes_mask
 from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import (
-    ASSERTIONS,
     COMPARISONS,
     EQUALITIES,
     FILLED_LIKE,
     JOINS_END_TO_END,
-    LOGIC,
     PLAIN_DATA,
     PYTHON_NUMBERS,
     SEVERAL_ARRAYS,
     SHOWN_AS_VIEWS,
     SIZES,
-    TRUTHS,
 )
-from jaxaudit.ir.ops import KEEPING, REARRANGED, SELECTED, VOCABULARY
+from jaxaudit.ir.ops import KEEPING, VOCABULARY
 from jaxaudit.ir.values import index_parts
+from jaxaudit.libraries.lookup import playing
 from jaxaudit.libraries.methods import DELEGATING
 from jaxaudit.libraries.packages import JAX, VALUES_ALONE, package
 
@@ -77,7 +77,13 @@ class TransferTable:
             if spec.regions == "none":
                 single = self._single(name)
                 table[name] = lambda op, read, single=single: [_placed(single(op, read), op, read)] * len(op.results)
+        table["py.unpack"] = self._unpacked
         return table
+
+    def _unpacked(self, op: Op, read: Read[Trace]) -> Sequence[Trace]:
+        first = _placed(self._item(op, read), op, read)
+        rest = STATIC if fact_of(op.arguments.get("base"), read).what == "flat" else first
+        return [first, *[rest] * (len(op.results) - 1)]
 
     def _single(self, name: str) -> One:
         special: dict[str, One] = {
@@ -85,7 +91,6 @@ class TransferTable:
             "py.global": _global,
             "py.attr": self._attribute,
             "py.item": self._item,
-            "py.unpack": self._item,
             "py.element": self._element,
             "py.container": self._container,
             "py.join": lambda op, read: reduce(join, [read(value) for value in op.operands]),
@@ -102,6 +107,7 @@ class TransferTable:
             "grad.stop": self._passed,
             "key.within": self._passed,
             "tree.leaf": self._leaf,
+            "tree.other": self._leaves,
             "device.place": self._passed,
             "collective": self._collective,
         }
@@ -132,10 +138,17 @@ class TransferTable:
         like, made = fact_of(op.arguments.get("like"), read), self._made(self._operands(op, read))
         return revised(made, kind=Kind.UNKNOWN) if made.way == "made" and like == UNKNOWN else made
 
+    def _leaves(self, op: Op, read: Read[Trace]) -> Trace:
+        """Return the list of the leaves of a tree, alone or with its structure, where these are arrays for sure."""
+        what = "leaves" if op.qualified in _LEAVES else "flat" if op.qualified in _FLATTENED else ""
+        leaf = leaf_of(fact_of(op.arguments.get("tree"), read))
+        known = bool(what) and op.arguments.get("is_leaf") is None and leaf.what == "array"
+        return revised(leaf, what=what, mask=False, again=False) if known else UNKNOWN
+
     def _array(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
         function = op.qualified
-        mask = _makes_mask(op, operands)
+        mask = makes_mask(op, operands)
         if op.is_operator:
             return self._operated(op, operands, mask)
         if package(function) not in JAX:
@@ -159,7 +172,7 @@ class TransferTable:
             # Arrays do not compare with text: Python answers, and says that they differ.
             return NUMBER
         if any(one.kind is Kind.TRACED for one in operands):
-            return self._made(operands, "" if _structural(op, operands) else "array", mask=mask)
+            return self._made(operands, "" if may_be_structural(op, operands) else "array", mask=mask)
         # The answer to a comparison is one of two, whatever the turn.
         turn = op.function not in COMPARISONS and any(one.turn for one in operands)
         number, axis = all(one.what == "number" for one in operands), any(one.axis for one in operands)
@@ -209,6 +222,12 @@ class TransferTable:
         if base.what == "items" or by_name:
             # No array has items with names: what it is taken for is wrong, and it holds something else.
             return revised(base, what="", again=False)
+        if base.what == "flat":
+            leaves = op.name == "py.unpack" or op.arguments.get("index") == 0
+            return revised(base, what="leaves") if leaves else STATIC if op.arguments.get("index") == 1 else UNKNOWN
+        if base.what == "leaves":
+            sliced = isinstance(op.arguments.get("index"), Mapping)
+            return revised(base, what="leaves" if sliced else "array", again=False)
         if base.kind is Kind.TRACED:
             return revised(base, again=False)
         if base.what in ("shape", "list", "lists") and isinstance(op.arguments.get("index"), Mapping):
@@ -218,7 +237,8 @@ class TransferTable:
         if base.what == "lists":
             return Trace(Kind.STATIC, "list", turn=base.turn)
         # Lists and dicts refuse an index that is traced, so what has such a one is an array.
-        if base.what == "array" or (not base.what and base.kind is not Kind.STATIC and index.kind is Kind.TRACED):
+        refuses = base.what in ("", "tree") and base.kind is not Kind.STATIC
+        if base.what == "array" or (refuses and index.kind is Kind.TRACED):
             varies = base.varies or _slides(op.arguments.get("index"), read)
             made = revised(self._made([base, index], mask=base.mask), varies=varies)
             whole = all(one in _EVERYTHING for one in index_parts(op.arguments.get("index")))
@@ -233,7 +253,8 @@ class TransferTable:
         varies = base.varies or _slides(op.arguments.get("index"), read)
         # Where all that JAX computes is traced, so are the rows of an array; those of a list are what they were.
         known = isinstance(op.arguments.get("index"), str) or self.context.stage is None
-        return revised(CONCRETE if known and base.kind is Kind.CONCRETE else UNKNOWN, varies=varies)
+        held = base.what if base.what == "tree" else ""
+        return revised(CONCRETE if known and base.kind is Kind.CONCRETE else UNKNOWN, what=held, varies=varies)
 
     def _element(self, op: Op, read: Read[Trace]) -> Trace:
         iterable = op.arguments.get("iterable")
@@ -245,8 +266,11 @@ class TransferTable:
         base = fact_of(iterable, read)
         if base.what == "items":
             return revised(base, what="", again=False)
+        if base.what == "leaves":
+            return revised(base, what="array", again=False)
         if base.kind is Kind.TRACED:
-            return revised(base, again=False)
+            # The elements of a dict are its keys.
+            return revised(base, what="" if base.what == "tree" else base.what, again=False)
         if base.what in ("shape", "list"):
             return revised(NUMBER, turn=True)
         if base.what == "lists":
@@ -295,18 +319,18 @@ class TransferTable:
         operands = self._operands(op, read)
         if any(one.traced_array for one in operands):
             # It raises, or it only calls a method of the traced array, or such arrays never come here.
-            return Trace(Kind.UNKNOWN, "array", mask=_makes_mask(op, operands))
+            return Trace(Kind.UNKNOWN, "array", mask=makes_mask(op, operands))
         first = operands[0] if operands and op.qualified in DELEGATING else NUMPY
-        if first.kind is Kind.UNKNOWN or (first.what in ("", "array") and first.kind is Kind.CONCRETE):
+        if first.kind is Kind.UNKNOWN or (first.what in ("", "tree", "array") and first.kind is Kind.CONCRETE):
             # An array of JAX is given to its own method, and stays one.
-            return revised(first, what="", mask=_makes_mask(op, operands))
+            return revised(first, what="", mask=makes_mask(op, operands))
         given = operands[0] if operands else UNKNOWN
         frozen = given.frozen if op.function in SHOWN_AS_VIEWS else False
         # The same dtype is no conversion, and makes no copy; another one does.
         if op.function in ("asarray", "asanyarray") and len(op.arguments) == 1:
             is_other = given.kind is Kind.STATIC or bool(given.what)
             frozen = given.jax_array or (given.frozen if is_other else None)
-        return revised(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read), frozen=frozen)
+        return revised(NUMPY, mask=makes_mask(op, operands), varies=_varies(op, operands, read), frozen=frozen)
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -414,14 +438,8 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
     return NUMBER if function in SIZES else STATIC
 
 
-def _structural(op: Op, operands: Sequence[Trace]) -> bool:
-    """Whether an operator may compare or join containers instead of computing with arrays."""
-    if op.function not in EQUALITIES | {"add"} or any(one.what == "array" for one in operands):
-        return False
-    others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
-    return not any(isinstance(argument, (bool, int, float, complex)) for argument in others)
-
-
+_LEAVES = playing("tree.leaves")
+_FLATTENED = playing("tree.flatten")
 _SEQUENCES = ("list", "tuple", "sequence")
 _OF_NUMBERS = ("number", "list", "lists")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
@@ -462,27 +480,11 @@ def _may_give_back(op: Op, operands: Sequence[Trace]) -> bool:
     return at_hand and (op.name in KEEPING or op.name == "array.join" or op.function == "asarray")
 
 
-def _makes_mask(op: Op, operands: Sequence[Trace]) -> bool:
-    function = op.function
-    if function in TRUTHS or function in ASSERTIONS:
-        return True
-    if op.name == "array.convert":
-        return _boolean_type(op.arguments.get("dtype", op.qualified))
-    if op.name == "array.create":
-        return _boolean_type(op.arguments.get("dtype"))
-    keeps = function in LOGIC or op.name in REARRANGED or op.name in SELECTED or op.name == "array.join"
-    return keeps and bool(operands) and all(one.mask for one in operands)
-
-
 def gives_several(op: Op) -> bool:
     """Whether a function gives a tuple or list of arrays."""
     function = op.function
     several = op.name == "array.split" or function in SEVERAL_ARRAYS
     return several or (op.name == "array.linalg" and function not in ("norm", "det", "inv"))
-
-
-def _boolean_type(dtype: Argument) -> bool:
-    return isinstance(dtype, str) and dtype.rpartition(".")[2] in ("bool", "bool_")
 
 
 def _slides(index: Argument, read: Read[Trace]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import python_values
-from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit, leaf_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import is_argument
@@ -137,8 +137,9 @@ class InPlaceUpdate(Rule):
 
 def _in_function(op: Op, facts: Facts) -> bool:
     """Whether an op stands in a function: what a module binds may be read elsewhere."""
-    places = facts.places
-    return any(region.kind == "function" for region, _ in places.up(places.region_of[op]))
+    modules = {id(root.region) for root in facts.program.roots if root.runs}
+    around = [region for region, _ in facts.places.up(facts.places.region_of[op])]
+    return any(one.kind == "function" or (one.kind == "root" and id(one) not in modules) for one in around)
 
 
 def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
@@ -155,16 +156,24 @@ def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
             yield proved(op.span, "what is computed here is read")
     elif not lost:
         yield unknown(op.span, f"a function that was not followed may read {name}")
-    elif python_values(facts).is_jax_array(base):
+    elif python_values(facts).is_jax_array(base) or (fact is not None and _is_leaf(op, fact)):
         yield Obligation(
             op.span,
-            message=f"{name} is a JAX array, which this does not change: the sum goes nowhere",
+            message=f"{name} is a JAX array, which this does not change: the result goes nowhere",
             current=f"a new array is bound to {name}, and nothing reads it; what {name} was taken from stays as it was",
             expected="the array that it was taken from, with the new values in their places",
-            suggestion="write `whole = whole.at[...].add(...)`, and go on with that",
+            suggestion="put the new values into what is read: `whole.at[...].add(...)`, `jax.tree.map` for a tree",
         )
     elif fact is not None and fact.what != "numpy":
         yield unknown(op.span, f"what {name} is is not known")
+
+
+def _is_leaf(op: Op, fact: Trace) -> bool:
+    """Whether what an operator changes is of a tree of arrays, and no container that it works on."""
+    other = op.arguments.get("y")
+    grows = op.function == "add" and not isinstance(other, int | float)
+    repeats = op.function == "multiply" and not isinstance(other, float)
+    return leaf_of(fact).what == "array" and not grows and not repeats
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
