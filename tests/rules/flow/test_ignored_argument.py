@@ -111,6 +111,51 @@ PROGRAMS = {
         def main(state):
             return jax.lax.fori_loop(0, 3, step, state)
         """,
+    "computed for one call alone, beyond records, maps and scans": """
+        class Batch(NamedTuple):
+            x: jax.Array
+            valid: jax.Array
+
+        def make(x, lengths):
+            return Batch(x, jnp.arange(5)[None] < lengths[:, None])
+
+        def encode(x, valid, w):  #! ignored-argument
+            return jnp.tanh(x * w)
+
+        @jax.jit
+        def loss(w, batch):
+            return jnp.sum(encode(batch.x, batch.valid, w) ** 2)
+
+        def main(x, lengths):
+            return loss(jnp.ones(5), make(x, lengths))
+
+        def cell(h, x, alive):  #! ignored-argument
+            return jnp.tanh(h + x)
+
+        def rollout(h, xs, dones):
+            data = {"x": xs, "alive": 1.0 - dones}
+
+            def body(h, one):
+                h = cell(h, one["x"], one["alive"])
+                return h, h
+
+            return jax.lax.scan(body, h, data)
+
+        def squared(p, x, y, weight):  #! ignored-argument
+            return (x @ p - y) ** 2
+
+        def mean(p, xs, ys, counts):
+            weights = jnp.maximum(counts, 1) / 10
+            return jnp.mean(jax.vmap(lambda x, y, w: squared(p, x, y, w))(xs, ys, weights))
+        """,
+    "read elsewhere: a warning": """
+        def layer(x, mask, w):  #? ignored-argument
+            return jnp.tanh(x * w)
+
+        def loss(w, x, lengths):
+            mask = jnp.arange(5)[None] < lengths[:, None]
+            return jnp.sum(layer(x, mask, w) * mask) / jnp.maximum(jnp.sum(mask), 1)
+        """,
 }
 
 

@@ -328,7 +328,7 @@ class TransferTable:
         frozen = given.frozen if op.function in SHOWN_AS_VIEWS else False
         # The same dtype is no conversion, and makes no copy; another one does.
         if op.function in ("asarray", "asanyarray") and len(op.arguments) == 1:
-            is_other = given.kind is Kind.STATIC or bool(given.what)
+            is_other = given.kind is Kind.STATIC or given.what not in ("", "tree")
             frozen = given.jax_array or (given.frozen if is_other else None)
         return revised(NUMPY, mask=makes_mask(op, operands), varies=_varies(op, operands, read), frozen=frozen)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import carried_on, depends, holders, made_of, through_ops
+from jaxaudit.analyses.queries import behind, carried_on, depends, holders, made_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.uses import EFFECTS, Uses
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
-from jaxaudit.ir.ops import BODIES, MAPPED
+from jaxaudit.ir.ops import BODIES, HOLDING, MAPPED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
@@ -20,6 +21,7 @@ from jaxaudit.rules.pytrees._shared.crossing import is_called
 
 _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
+_HOLDING = through_ops(*HOLDING, "array.join")
 _LONG = 8
 """A function with more parameters than this may well have one left over."""
 
@@ -62,7 +64,7 @@ class IgnoredArgument(Rule):
     """
 
     summary = "A parameter that is given data is never read."
-    needs = (Shapes,)
+    needs = (Shapes, Uses)
     general = True
 
     valid = (
@@ -143,7 +145,10 @@ def _unread_parameters(program: Program, facts: Facts) -> Iterator[Obligation]:
     flow, notes = facts.flow, [op for op in program.named("py.unread") if _is_note(op)]
     prescribed, several = _interfaces(notes)
     for note in notes:
-        if _parameter(note) in prescribed or note.is_stub or note.may_override:
+        if note.is_stub or note.may_override:
+            continue
+        if _parameter(note) in prescribed:
+            yield unknown(note.span, f"`{note.label}` is left alone by several functions, which may fit an interface")
             continue
         holder = flow.holder(note)
         if holder is not None and _is_one_of_several(holder, flow):
@@ -151,14 +156,16 @@ def _unread_parameters(program: Program, facts: Facts) -> Iterator[Obligation]:
         elif (told := _told_of(note, facts)) is not None:
             yield _idle(note, told, sure=True)
         elif not _is_free(note):
-            continue
+            yield unknown(note.span, f"whether `{note.qualified}` may do without `{note.label}` is not known")
         elif holder is not None and holder.name in _OURS and is_called(holder):
             if note.is_handed_on and not _is_differentiated(note, holder):
                 yield unknown(note.span, f"`{note.qualified}` is handed on, and may have to take what it is given")
                 continue
-            yield _never_read(note, holder, flow)
+            yield _never_read(note, holder, facts)
         elif (call := _call_with_data(note, flow)) is not None:
-            yield _idle(note, call, sure=_is_sure(note, call, flow) and _function(note) not in several)
+            yield _idle(note, call, sure=_is_sure(note, call, facts) and _function(note) not in several)
+        else:
+            yield unknown(note.span, f"what `{note.qualified}` is given for `{note.label}`, and why, is not known")
 
 
 def _told_of(note: Op, facts: Facts) -> Op | None:
@@ -228,30 +235,54 @@ def _call_with_data(note: Op, flow: Flow) -> Op | None:
     return next(iter(calls), None) if len(given) == len(calls) and all(_is_data(flow, one) for one in given) else None
 
 
+def _makers(flow: Flow, value: Value) -> list[Op | None]:
+    """Return the ops that made a value, or the arrays that it is a part of; None for what comes from outside."""
+    made = origin(flow, value, {}).op
+    if made is not None:
+        return [made]
+    ends = (one for one in walk((value,), lambda one: _held_by(flow, one)) if not _held_by(flow, one))
+    return list(dict.fromkeys(flow.own_maker(one) for one in ends))
+
+
+def _held_by(flow: Flow, value: Value) -> Sequence[Value]:
+    """Return what a value was called elsewhere, and what it is a part of; the place that it has there is no part."""
+    op = flow.own_maker(value)
+    base = op.argument("iterable", "base") if op is not None and op.name in ("py.element", "py.item") else None
+    return (base,) if isinstance(base, Value) else behind(flow, value, _HOLDING)
+
+
 def _is_data(flow: Flow, value: Value) -> bool:
     """Whether a value is surely an array or a number: computed, drawn, or one of some numbers."""
-    op = origin(flow, value, {}).op
-    if op is None:
-        return False
+    return all(op is not None and _makes_data(op) for op in _makers(flow, value))
+
+
+def _makes_data(op: Op) -> bool:
     if op.name == "py.element":
         items = op.arguments.get("iterable")
         return isinstance(items, tuple) and all(isinstance(one, int | float) for one in items)
     return op.name == "key.draw" or (op.name.startswith("array.") and op.name not in ("array.shape", "array.numpy"))
 
 
-def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
+def _is_sure(note: Op, call: Op, facts: Facts) -> bool:
     """Whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
     value, region = noted(note), call.regions[0]
     params = region.params
     given = [] if value is None or value not in params else list(given_as(call, region, value))
     if not given or len(params) > _LONG:
         return False
-    alone = (
-        all(one is call for one in flow.readers.get(given[0], ()))
-        and given[0] not in flow.leaving
-        and flow.maker(given[0]) is not None
+    return note.is_optional or _is_made_for(given[0], call, facts)
+
+
+def _is_made_for(value: Value, call: Op, facts: Facts) -> bool:
+    """Whether a value is computed for one call alone, directly before it or anywhere in the program."""
+    flow, uses = facts.flow, facts.get(Uses)
+    if flow.maker(value) is not None:
+        return all(one is call for one in flow.readers.get(value, ())) and value not in flow.leaving
+    makers = _makers(flow, value)
+    lost = (
+        op is not None and op.operands and not any(uses.becomes(one) & EFFECTS for one in op.results) for op in makers
     )
-    return alone or note.is_optional
+    return all(lost)
 
 
 def _is_differentiated(note: Op, holder: Op) -> bool:
@@ -260,11 +291,11 @@ def _is_differentiated(note: Op, holder: Op) -> bool:
     return holder.name == "grad" and given and note.position in (argnums if isinstance(argnums, tuple) else (argnums,))
 
 
-def _never_read(note: Op, holder: Op, flow: Flow) -> Obligation:
-    name, function, value = note.label, note.qualified, noted(note)
+def _never_read(note: Op, holder: Op, facts: Facts) -> Obligation:
+    name, function, value, flow = note.label, note.qualified, noted(note), facts.flow
     zero = _is_differentiated(note, holder)
     given = [] if value not in holder.regions[0].params else list(given_as(holder, holder.regions[0], value))
-    wanted = note.is_chosen and _is_sure(note, holder, flow) and all(_is_data(flow, one) for one in given)
+    wanted = note.is_chosen and _is_sure(note, holder, facts) and all(_is_data(flow, one) for one in given)
     return Obligation(
         note.span,
         severity=Severity.ERROR if zero or wanted else Severity.WARNING,
