@@ -233,6 +233,86 @@ PROGRAMS = {
             xs = jnp.ones((100, 3))
             return bounded(xs), rolling(xs), logged(xs), named(xs, ["a", "b"])
         """,
+    "as many elements as data say": """
+        @jax.jit
+        def step(x, idx):
+            return x.at[idx].add(1.0)
+
+        @jax.jit
+        def loss(w, x):
+            return jnp.mean((x @ w) ** 2)
+
+        def evolve(x, n):
+            for _ in range(n):
+                hot = jnp.nonzero(x > 1.0)[0]
+                x = step(x, hot)  #! retrace-every-call
+            return x
+
+        def places(x, n):
+            for _ in range(n):
+                x = step(x, np.where(np.asarray(x) > 1.0)[0])  #! retrace-every-call
+            return x
+
+        def dropped(w, data, n):
+            rng = np.random.default_rng(0)
+            for _ in range(n):
+                keep = rng.random(100) < 0.5
+                print(loss(w, data[keep]))  #! retrace-every-call
+            return w
+
+        def tokens(x, batches):
+            for batch in batches:
+                ids = jnp.asarray(np.unique(np.asarray(batch)).astype(np.int32))
+                x = step(x, ids)  #! retrace-every-call
+            return x
+
+        def folds(w):
+            data, fold = np.ones((100, 3)), np.arange(100) % 10
+            return [loss(w, data[fold != k]) for k in range(10)]  #? retrace-every-call
+        """,
+    "a size that is fixed again": """
+        @jax.jit
+        def step(x, idx):
+            return x + idx.sum()
+
+        def filled(x, n):
+            for _ in range(n):
+                hot = np.flatnonzero(np.asarray(x) > 1.0)
+                full = np.full(64, 63)
+                full[: len(hot)] = hot
+                x = step(x, full)
+            return x
+
+        def given(x, n):
+            for _ in range(n):
+                x = step(x, jnp.nonzero(x > 1.0, size=16, fill_value=0)[0])
+            return x
+
+        def before(x, mask, n):
+            rows = np.flatnonzero(mask)
+            for _ in range(n):
+                x = step(x, rows)
+            return x
+
+        def padded(x, n):
+            for _ in range(n):
+                hot = np.flatnonzero(np.asarray(x) > 1.0)
+                x = step(x, np.pad(hot, (0, 64 - len(hot))))
+                x = step(x, np.concatenate([hot, np.zeros(64 - hot.shape[0], int)]))
+                x = step(x, hot[:4])
+                x = step(x, np.bincount(hot, minlength=64))
+            return x
+
+        def reduced(x, n):
+            for _ in range(n):
+                rows = np.asarray(x)[np.asarray(x)[:, 0] > 1.0]
+                x = step(x, np.mean(rows, axis=0))
+                x = step(x, rows.mean(axis=0))
+                x = step(x, rows.T @ rows)
+                x = step(x, rows[0])
+                x = step(x, np.isin(np.arange(10), rows))
+            return x
+        """,
 }
 
 

@@ -36,7 +36,8 @@ class Trace:
     what: str = ""
     """`array` (one of JAX for sure), `numpy`, `number`, `shape`, `list` (of numbers), `lists` (of such), `empty`
     (a list so far), `items` (a list or tuple of anything), `tree` (its leaves are arrays of JAX for sure), `leaves` (a
-    list of such leaves), `flat` (such a list and the structure), or nothing: a tree, or anything."""
+    list of such leaves), `flat` (such a list and the structure), `arrays` (several of NumPy), or
+    nothing: a tree, or anything."""
     mask: bool = False
     """True for an array of booleans."""
     made: bool = False

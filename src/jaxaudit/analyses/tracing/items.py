@@ -1,11 +1,12 @@
-"""Lists and tuples that operators join, repeat or compare."""
+"""Containers: lists and tuples that operators join, repeat or compare, and what is known of parts together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.tracing.facts import Kind, Trace
-from jaxaudit.ir import Op, Value
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.tracing.facts import NUMBER, STATIC, Kind, Trace, revised
+from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS, EQUALITIES
 
 _NO_LISTS = {"add": ("array", "numpy", "shape", "number"), "multiply": ("array", "numpy")}
@@ -47,3 +48,37 @@ def may_be_structural(op: Op, operands: Sequence[Trace]) -> bool:
         return False
     others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
     return not any(isinstance(argument, (bool, int, float, complex)) for argument in others)
+
+
+OF_NUMBERS = ("number", "list", "lists")
+"""What a list of numbers, or of such lists, is made of."""
+
+
+def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
+    """Return the fact of an argument: a value's own, or that of a constant or structure."""
+    if isinstance(argument, Value):
+        return read(argument)
+    if argument is None or isinstance(argument, str):
+        return STATIC
+    if isinstance(argument, (bool, int, float, complex)):
+        return NUMBER
+    if isinstance(argument, Mapping):
+        return together([fact_of(part, read) for part in argument.values()])
+    return together([fact_of(part, read) for part in argument]) if isinstance(argument, tuple) else STATIC
+
+
+def together(facts: Sequence[Trace]) -> Trace:
+    """Return the fact of a container: traced when all its parts are, static when all are."""
+    facts = [fact for fact in facts if fact.what != "empty"]
+    if not facts:
+        return Trace(Kind.STATIC, "empty")
+    if all(fact.kind is Kind.STATIC and fact.what in OF_NUMBERS for fact in facts):
+        what = "list" if all(fact.what == "number" for fact in facts) else "lists"
+        return Trace(Kind.STATIC, what, turn=any(fact.turn for fact in facts))
+    kinds = {fact.kind for fact in facts}
+    if kinds == {Kind.TRACED}:
+        return revised(facts[0], what="", mask=False, again=False)
+    varies, turn = any(fact.varies for fact in facts), any(fact.turn for fact in facts)
+    known = kinds <= {Kind.STATIC, Kind.CONCRETE}
+    kind = Kind.STATIC if kinds == {Kind.STATIC} else Kind.CONCRETE if known else Kind.UNKNOWN
+    return Trace(kind, varies=varies, turn=turn)

@@ -9,15 +9,22 @@ from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.boundaries import leaf_of
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
-from jaxaudit.analyses.tracing.items import compares_items, joined_items, joins_items, may_be_structural
+from jaxaudit.analyses.tracing.items import (
+    OF_NUMBERS,
+    compares_items,
+    fact_of,
+    joined_items,
+    joins_items,
+    may_be_structural,
+    together,
+)
 from jaxaudit.analyses.tracing.masks import makes_mask
+from jaxaudit.analyses.tracing.sizes import resized, slides
 from jaxaudit.ir import REST, Argument, Op, Value
-from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import (
     COMPARISONS,
     EQUALITIES,
     FILLED_LIKE,
-    JOINS_END_TO_END,
     PLAIN_DATA,
     PYTHON_NUMBERS,
     SEVERAL_ARRAYS,
@@ -31,36 +38,6 @@ from jaxaudit.libraries.methods import DELEGATING
 from jaxaudit.libraries.packages import JAX, VALUES_ALONE, package
 
 One = Callable[[Op, Read[Trace]], Trace]
-
-
-def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
-    """Return the fact of an argument: a value's own, or that of a constant or structure."""
-    if isinstance(argument, Value):
-        return read(argument)
-    if argument is None or isinstance(argument, str):
-        return STATIC
-    if isinstance(argument, (bool, int, float, complex)):
-        return NUMBER
-    if isinstance(argument, Mapping):
-        return _together([fact_of(part, read) for part in argument.values()])
-    return _together([fact_of(part, read) for part in argument]) if isinstance(argument, tuple) else STATIC
-
-
-def _together(facts: Sequence[Trace]) -> Trace:
-    """Return the fact of a container: traced when all its parts are, static when all are."""
-    facts = [fact for fact in facts if fact.what != "empty"]
-    if not facts:
-        return Trace(Kind.STATIC, "empty")
-    if all(fact.kind is Kind.STATIC and fact.what in _OF_NUMBERS for fact in facts):
-        what = "list" if all(fact.what == "number" for fact in facts) else "lists"
-        return Trace(Kind.STATIC, what, turn=any(fact.turn for fact in facts))
-    kinds = {fact.kind for fact in facts}
-    if kinds == {Kind.TRACED}:
-        return revised(facts[0], what="", mask=False, again=False)
-    varies, turn = any(fact.varies for fact in facts), any(fact.turn for fact in facts)
-    known = kinds <= {Kind.STATIC, Kind.CONCRETE}
-    kind = Kind.STATIC if kinds == {Kind.STATIC} else Kind.CONCRETE if known else Kind.UNKNOWN
-    return Trace(kind, varies=varies, turn=turn)
 
 
 class TransferTable:
@@ -149,10 +126,9 @@ class TransferTable:
         operands = self._operands(op, read)
         function = op.qualified
         mask = makes_mask(op, operands)
-        if op.is_operator:
-            return self._operated(op, operands, mask)
-        if package(function) not in JAX:
-            return self._method(op, operands, mask)
+        if op.is_operator or package(function) not in JAX:
+            made = (self._operated if op.is_operator else self._method)(op, operands, mask)
+            return resized(made, op, operands, read) if made.what in _ARRAYS else made
         what = "" if gives_several(op) else "array"
         if op.function in FILLED_LIKE and self.context.stage is None:
             # A shape is at hand, also that of what `vmap` maps.
@@ -160,7 +136,7 @@ class TransferTable:
         made = self._made(operands, what, mask=mask)
         if made.kind is Kind.TRACED and _may_give_back(op, operands):
             made = revised(made, kind=Kind.UNKNOWN)
-        return revised(made, varies=True) if _varies(op, operands, read) else made
+        return resized(made, op, operands, read)
 
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Return what a Python operator makes: its operands decide whose operator it is."""
@@ -181,12 +157,12 @@ class TransferTable:
             kind = next((one for one in (Kind.UNKNOWN, Kind.CONCRETE) if one in kinds), Kind.STATIC)
             return Trace(kind, "number" if number else "", turn=turn, axis=axis)
         if any(one.what == "array" for one in operands):
-            made = self._made(operands, mask=mask)
-            return revised(made, varies=True) if any(one.varies for one in operands) else made
+            return self._made(operands, mask=mask)
         if all(one.what in ("numpy", "number") for one in operands):
             return revised(NUMPY, mask=mask)
         known = all(one.kind in (Kind.STATIC, Kind.CONCRETE) for one in operands)
-        return revised(CONCRETE, turn=turn) if known and self.context.stage is None else revised(UNKNOWN, turn=turn)
+        made = CONCRETE if known and self.context.stage is None else UNKNOWN
+        return revised(made, turn=turn, mask=mask)
 
     def _method(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Return what a method of an array makes: NumPy's arrays stay NumPy's."""
@@ -196,12 +172,12 @@ class TransferTable:
             return revised(receiver, again=False, frozen=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
             what = "" if gives_several(op) else "array"
-            made = revised(self._made(operands, what, mask=mask), varies=receiver.varies)
+            made = self._made(operands, what, mask=mask)
             given_back = made.kind is Kind.TRACED and _may_give_back(op, operands)
             return revised(made, kind=Kind.UNKNOWN) if given_back else made
         if receiver.what == "numpy":
             view = receiver.frozen if op.function in SHOWN_AS_VIEWS else False
-            return revised(NUMPY, mask=mask, varies=receiver.varies, frozen=view)
+            return revised(NUMPY, mask=mask, frozen=view)
         return UNKNOWN if any(one.kind is Kind.UNKNOWN for one in operands) else CONCRETE
 
     def _attribute(self, op: Op, read: Read[Trace]) -> Trace:
@@ -225,6 +201,8 @@ class TransferTable:
         if base.what == "flat":
             leaves = op.name == "py.unpack" or op.arguments.get("index") == 0
             return revised(base, what="leaves") if leaves else STATIC if op.arguments.get("index") == 1 else UNKNOWN
+        if base.what == "arrays":
+            return base if isinstance(op.arguments.get("index"), Mapping) else revised(base, what="numpy")
         if base.what == "leaves":
             sliced = isinstance(op.arguments.get("index"), Mapping)
             return revised(base, what="leaves" if sliced else "array", again=False)
@@ -236,25 +214,43 @@ class TransferTable:
             return revised(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "lists":
             return Trace(Kind.STATIC, "list", turn=base.turn)
+        # As many rows as a mask or an array of places says.
+        indices = [one for one in self._indices(op, read) if one.kind is not Kind.TRACED]
+        counted = any(one.varies or one.mask for one in indices)
+        if any(one.mask and not one.what for one in indices):
+            # It may be one truth value, which picks one of two.
+            return revised(UNKNOWN, what=base.what if base.what in _ARRAYS else "")
         # Lists and dicts refuse an index that is traced, so what has such a one is an array.
         refuses = base.what in ("", "tree") and base.kind is not Kind.STATIC
         if base.what == "array" or (refuses and index.kind is Kind.TRACED):
-            varies = base.varies or _slides(op.arguments.get("index"), read)
-            made = revised(self._made([base, index], mask=base.mask), varies=varies)
+            made = self._picked(op, self._made([base, index], mask=base.mask), base, counted=counted, read=read)
             whole = all(one in _EVERYTHING for one in index_parts(op.arguments.get("index")))
             return revised(made, kind=Kind.UNKNOWN) if whole and made.kind is Kind.TRACED else made
         if base.what == "numpy":
             parts = index_parts(op.arguments.get("index"))
             copied = any(isinstance(one, (Value, tuple)) for one in parts)
-            return revised(base, frozen=False if copied else base.frozen)
+            made = revised(base, frozen=False if copied else base.frozen)
+            return self._picked(op, made, base, counted=counted, read=read)
         if base.kind is Kind.STATIC:
             return STATIC
         # A slice of an array or of a list of arrays: another size is another signature either way.
-        varies = base.varies or _slides(op.arguments.get("index"), read)
+        varies = base.varies or counted or slides(op.arguments.get("index"), read)
         # Where all that JAX computes is traced, so are the rows of an array; those of a list are what they were.
         known = isinstance(op.arguments.get("index"), str) or self.context.stage is None
         held = base.what if base.what == "tree" else ""
         return revised(CONCRETE if known and base.kind is Kind.CONCRETE else UNKNOWN, what=held, varies=varies)
+
+    def _picked(self, op: Op, made: Trace, base: Trace, *, counted: bool, read: Read[Trace]) -> Trace:
+        """Return a part of an array with what is known of its size: of one that varies it may be the same each turn."""
+        if counted or slides(op.arguments.get("index"), read):
+            return revised(made, varies=True)
+        whole = all(one is None or one in _EVERYTHING for one in index_parts(op.arguments.get("index")))
+        doubtful = base.varies and not whole and made.kind is Kind.CONCRETE
+        return revised(made, kind=Kind.UNKNOWN if doubtful else made.kind, varies=base.varies and whole)
+
+    def _indices(self, op: Op, read: Read[Trace]) -> list[Trace]:
+        parts = index_parts(op.arguments.get("index")) if op.has("index") else ()
+        return [read(part) for part in parts if isinstance(part, Value)]
 
     def _element(self, op: Op, read: Read[Trace]) -> Trace:
         iterable = op.arguments.get("iterable")
@@ -266,8 +262,8 @@ class TransferTable:
         base = fact_of(iterable, read)
         if base.what == "items":
             return revised(base, what="", again=False)
-        if base.what == "leaves":
-            return revised(base, what="array", again=False)
+        if base.what in ("leaves", "arrays"):
+            return revised(base, what="array" if base.what == "leaves" else "numpy", again=False)
         if base.kind is Kind.TRACED:
             # The elements of a dict are its keys.
             return revised(base, what="" if base.what == "tree" else base.what, again=False)
@@ -282,9 +278,9 @@ class TransferTable:
     def _container(self, op: Op, read: Read[Trace]) -> Trace:
         if op.has("rows"):
             base = fact_of(op.arguments.get("rows"), read)
-            known = base.what in ("shape", "empty", *_OF_NUMBERS)
+            known = base.what in ("shape", "empty", *OF_NUMBERS)
             return base if known else revised(base, what="items", mask=False, made=False, again=False)
-        made = _together(self._operands(op, read))
+        made = together(self._operands(op, read))
         if made.what == "lists" and {"x", "y"} == op.arguments.keys():
             # Joined, not nested.
             made = revised(made, what=next(fact.what for fact in self._operands(op, read) if fact.what != "empty"))
@@ -298,7 +294,7 @@ class TransferTable:
         longer = "list" if op.method == "extend" else "number"
         # One number more makes a list longer, not deeper.
         alike = base.what in ("list", "empty") and added.what == longer
-        made = Trace(Kind.STATIC, "list", turn=base.turn or added.turn) if alike else _together([base, added])
+        made = Trace(Kind.STATIC, "list", turn=base.turn or added.turn) if alike else together([base, added])
         grown = op.has("list") and base.what in ("empty", "list", "lists", "items") and not made.what
         return revised(made, what="items") if grown else made
 
@@ -330,7 +326,8 @@ class TransferTable:
         if op.function in ("asarray", "asanyarray") and len(op.arguments) == 1:
             is_other = given.kind is Kind.STATIC or given.what not in ("", "tree")
             frozen = given.jax_array or (given.frozen if is_other else None)
-        return revised(NUMPY, mask=makes_mask(op, operands), varies=_varies(op, operands, read), frozen=frozen)
+        made = revised(NUMPY, what="arrays" if gives_several(op) else "numpy", mask=makes_mask(op, operands))
+        return resized(revised(made, frozen=frozen), op, operands, read)
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -441,29 +438,6 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
 _LEAVES = playing("tree.leaves")
 _FLATTENED = playing("tree.flatten")
 _SEQUENCES = ("list", "tuple", "sequence")
-_OF_NUMBERS = ("number", "list", "lists")
-_SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
-
-
-def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
-    """Whether an array's shape differs from turn to turn: it is sized so, or one of its parts is."""
-    sized = _is_sized(op)
-    if any(one.varies for one in operands) and not sized:
-        return op.name != "array.reduce" and not _may_even_out(op, operands, read)
-    makes = sized or op.name in ("array.create", "array.numpy")
-    return makes and any(fact_of(op.arguments.get(role), read).turn for role in _SIZES)
-
-
-def _may_even_out(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
-    """Whether what differs from turn to turn may add up to one size: a part and what is left to it, or a padding."""
-    padding = any(fact_of(part, read).turn for part in values_in(op.arguments.get("pad_width")))
-    return padding or (op.function in JOINS_END_TO_END and sum(one.varies for one in operands) > 1)
-
-
-def _is_sized(op: Op) -> bool:
-    """Whether an array is given a shape in which no size is left to be found: `x.reshape(b * n, d)`."""
-    shape = op.argument("shape", "newshape")
-    return op.name == "array.reshape" and isinstance(shape, tuple) and -1 not in shape
 
 
 _EVERYTHING: tuple[Argument, ...] = (REST, {"start": None, "stop": None, "step": None})
@@ -483,13 +457,8 @@ def _may_give_back(op: Op, operands: Sequence[Trace]) -> bool:
 def gives_several(op: Op) -> bool:
     """Whether a function gives a tuple or list of arrays."""
     function = op.function
-    several = op.name == "array.split" or function in SEVERAL_ARRAYS
+    if function == "unique" and not any(name.startswith("return_") for name in op.arguments):
+        return False
+    places = function == "where" and op.arguments.keys().isdisjoint(("x", "y"))
+    several = op.name == "array.split" or function in SEVERAL_ARRAYS or places
     return several or (op.name == "array.linalg" and function not in ("norm", "det", "inv"))
-
-
-def _slides(index: Argument, read: Read[Trace]) -> bool:
-    """Whether a slice's size differs from turn to turn; a window whose two ends move keeps its size."""
-    parts = (part for part in index_parts(index) if isinstance(part, Mapping))
-    ends = ([fact_of(part.get(end), read) for end in ("start", "stop")] for part in parts)
-    # An end of which nothing is known may move along with the other.
-    return any(one.turn != other.turn and one.kind is other.kind is Kind.STATIC for one, other in ends)

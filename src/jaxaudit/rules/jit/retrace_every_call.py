@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.growth import grown, is_longer
-from jaxaudit.analyses.queries import depends, reached
+from jaxaudit.analyses.queries import ahead, depends, reached, walk
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
+from jaxaudit.analyses.tracing.sizes import sized_by_values
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import EQUALITIES
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import PYTHON_LOOPS, UNFOLLOWED
 from jaxaudit.ir.record import record, replace
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown, wrapping
 from jaxaudit.spans import NOWHERE, Span
 
@@ -284,7 +287,8 @@ def _judge(visit: Visit, loops: list[Op], facts: Facts) -> Obligation:
         return _judge_made(visit, *anew[-1], loop, facts)
     found = _changing(visit, loop, facts, f"so `{function}` is compiled again") if _repeats(loop) else None
     if found is not None:
-        return _violation(op, loop, *found)
+        told = _violation(op, loop, *found)
+        return replace(told, severity=Severity.WARNING) if _may_be_alike(visit, loop, facts) else told
     if (maker := _factory(op, loop, facts)) is not None:
         return _perhaps_anew(op, maker, loop)
     blank = next(_unknown(visit, loop, facts), None) if _repeats(loop) else None
@@ -371,6 +375,45 @@ def _changing(visit: Visit, loop: Op, facts: Facts, effect: str) -> tuple[str, s
     return None
 
 
+def _may_be_alike(visit: Visit, loop: Op, facts: Facts) -> bool:
+    """Whether all that differs is parts of data that a counter or an equality picks out: folds may be of one size."""
+    flow, picked = facts.flow, [value for value in visit.op.operands if visit.of(value).varies]
+    if not picked or any(visit.of(value).turn for value in visit.op.operands):
+        return False
+    by_data = {one for op in _inside(loop) if _is_picked(op, facts) for one in op.results}
+    state = facts.memo(_of_data, loop)
+    return all(depends(flow, value, by_data) and value not in state for value in picked)
+
+
+def _is_picked(op: Op, facts: Facts) -> bool:
+    """Whether the values of a mask say how many elements an op gives."""
+    parts = index_parts(op.arguments.get("index")) if op.has("index") else ()
+    masks = (facts.get(TracingFacts).value(part) for part in parts if isinstance(part, Value))
+    return sized_by_values(op) or any(one.mask for one in masks)
+
+
+def _of_data(facts: Facts, loop: Op) -> set[Value]:
+    """Return what differs between turns because other data come in, and not for what a counter or an element equals."""
+    flow, counters = facts.flow, {region.params[0] for region in loop.regions if region.params}
+    counted = {one for op in _inside(loop) if op.name == "py.element" and not _goes_over(op) for one in op.results}
+    seeds = [one for one in _seeds(facts, loop) if one not in counters]
+    seeds += [one for op in _inside(loop) if op.name == "py.element" and _goes_over(op) for one in op.results]
+
+    def step(value: Value) -> Iterator[Value]:
+        return (one for one in ahead(flow, value, _is_no_equality) if one not in counted)
+
+    return set(walk(seeds, step))
+
+
+def _goes_over(element: Op) -> bool:
+    """Whether a loop goes over values of the program, and not over numbers that it counts."""
+    return isinstance(element.arguments.get("iterable"), Value)
+
+
+def _is_no_equality(op: Op) -> bool:
+    return op.function not in EQUALITIES
+
+
 def _growing(visit: Visit, loop: Op, facts: Facts) -> tuple[str, str] | None:
     """Return which argument is joined to itself in every turn: nobody sweeps over settings so, however few turns."""
     op, longer = visit.op, grown(Loop(loop), facts.flow)
@@ -387,11 +430,15 @@ def _function(op: Op) -> str:
 
 def _of_turn(facts: Facts, loop: Op) -> set[Value]:
     """Return what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
+    return reached(facts.flow, _seeds(facts, loop))
+
+
+def _seeds(facts: Facts, loop: Op) -> list[Value]:
+    """Return what each turn of a loop gets that another one did not."""
     kept = {param for param, _, at in Loop(loop).carried if loop.regions[-1].results[at] is param}
     seeds = [param for region in loop.regions for param in region.params if param not in kept]
     fetches = [op for op in _inside(loop) if _fetches(op)]
-    seeds += [value for op in fetches for around in facts.flow.around(op, loop) for value in around.results]
-    return reached(facts.flow, seeds)
+    return seeds + [value for op in fetches for around in facts.flow.around(op, loop) for value in around.results]
 
 
 def _fetches(op: Op) -> bool:
