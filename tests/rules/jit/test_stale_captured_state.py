@@ -203,6 +203,77 @@ PROGRAMS = {
                 x = main(one, env, x)
             return x
         """,
+    "containers that change between the calls": """
+        def known(x, n):
+            pool = [jnp.zeros(3), jnp.ones(3)]
+
+            @jax.jit
+            def f(x):
+                return sum(x @ p for p in pool)  #! stale-captured-state
+
+            for _ in range(n):
+                x = x - 0.1 * jax.grad(f)(x)
+                pool[0] = x
+            return x
+
+        def longer(x, n):
+            history = [x]
+            f = jax.jit(lambda x: jnp.mean(jnp.stack(history), axis=0) + x)  #! stale-captured-state
+            for _ in range(n):
+                x = f(x)
+                history.append(x)
+            return x
+
+        def make(first):
+            pool = [first] * 4
+
+            @jax.jit
+            def f(x):
+                return sum(x @ p for p in pool)  #! stale-captured-state
+
+            return pool, f
+
+        def given_back(x, n):
+            pool, f = make(x)
+            for i in range(n):
+                x = x - 0.1 * f(x)
+                pool[i % 4] = x
+            return x
+        """,
+    "containers that change before, or that compiled code is given": """
+        def given(x, n):
+            pool = [jnp.zeros(3), jnp.ones(3)]
+            f = jax.jit(lambda x, pool: sum(x @ p for p in pool))
+            for _ in range(n):
+                x = x - 0.1 * f(x, pool)
+                pool[0] = x
+            return x
+
+        def before(x, n):
+            pool = []
+            for i in range(n):
+                pool.append(x * i)
+            f = jax.jit(lambda x: sum(x @ p for p in pool))
+            for _ in range(n):
+                x = x - 0.1 * f(x)
+            return x
+
+        def beside(x, n):
+            w, losses = jnp.ones(3), []
+            f = jax.jit(lambda x: x * w)
+            for _ in range(n):
+                x = f(x)
+                losses.append(float(x.sum()))
+            return x, losses
+
+        def counted(x, n):
+            layers = [x, x]
+            f = jax.jit(lambda x: x / len(layers))
+            for _ in range(n):
+                x = f(x)
+                layers[0] = x
+            return x
+        """,
 }
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
-from jaxaudit.analyses.captured import CHANGING, CompiledCall, History, Read, Write, changed, histories
+from jaxaudit.analyses.captured import CHANGING, CompiledCall, History, Read, State, Write, changed, entered, histories
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.ir import Program, Value
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
+from jaxaudit.libraries.packages import PLAIN, package
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
+_LOOKS = NOTES | {"array.shape", "py.print", "py.format"}
+"""Ops that read no elements which compiled code keeps."""
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
 
 
@@ -208,6 +213,9 @@ class StaleCapturedState(Rule):
         """List every compiled function, and what it reads from outside and somebody changes."""
         yield from (one for history in histories(facts) for one in _judge(history, facts.flow))
         written = {state for op in program.named(*CHANGING) if (state := changed(op)) is not None}
+        calls = [(op, _renewed(op, facts.flow, written)) for op in program.named("jit")]
+        renewed = {op: found for op, found in calls if found is not None}
+        yield from (_outlived(op, *found) for op, found in renewed.items())
         for op in program.named("jit"):
             inside = [one for region in op.regions for one in region.walk()]
             reads = {(one.kind, one.owner, one.subject) for one in inside if one.name == "py.read"}
@@ -218,11 +226,56 @@ class StaleCapturedState(Rule):
                 if kind in ("attr", "item") or (kind, owner, name) in written
             )
             strange = any(one.name == "py.call_unknown" for one in inside)
+            if op in renewed:
+                continue
             if open_ or strange:
                 what = open_[0] if open_ else "what is read by calls that were not followed"
                 yield unknown(op.span, f"whether something else changes {what} is not known")
             elif op.regions:
                 yield proved(op.span, "nothing that can be seen changes what it reads from outside")
+
+
+def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | None:
+    """Return what in a compiled function reads a container that it closes over, what changes that, and the loop.
+
+    The turns of a loop hand the container on, and the function was made before the loop.
+    """
+    held, inside = set(call.captured or ()), [one for region in call.regions for one in region.walk()]
+    reads = [one for one in inside if one.name == "py.read" and (one.kind, one.owner, one.subject) in written]
+    # A variable or attribute that is bound anew has a history of its own.
+    told = {one.arguments.get("value") for one in reads}
+    if any(one.kind in ("global", "closure") for one in reads):
+        return None
+    loops = (one for _, one in flow.places.up(flow.places.region_of[call]) if one is not None)
+    for loop in (one for one in loops if one.name in PYTHON_LOOPS and (call.wrapper_id or 0) <= entered(one)[0]):
+        for param, following in Loop(loop).successors:
+            changing = param in held - told and following is not param and package(call.spelling) in PLAIN
+            readers = (one for one in inside if changing and param in one.operands and not _is_apart(one))
+            if (reader := next(readers, None)) is not None:
+                return reader, flow.maker(following) or loop, loop
+    return None
+
+
+def _is_apart(reader: Op) -> bool:
+    """Whether an op reads no elements, or one entry by its name, which has a history of its own."""
+    entry = reader.name == "py.item" and isinstance(reader.arguments.get("index"), str | int | float)
+    return entry or reader.name in _LOOKS
+
+
+def _outlived(call: Op, reader: Op, change: Op, loop: Op) -> Obligation:
+    function = call.qualified or "the function"
+    return Obligation(
+        reader.span,
+        message=f"what is read here changes from turn to turn, but `{function}` keeps what it was when `jit` traced it",
+        current=f"`{function}` is compiled with what the container held at first; the change has no effect",
+        expected="what changes between calls is an argument",
+        steps=(
+            Step(call.span, f"`{function}` is compiled at its first call"),
+            Step(change.span, "the container that it closes over changes here"),
+            Step(loop.span, "each turn calls what was compiled in the first one"),
+        ),
+        suggestion=f"give it to `{function}` as an argument",
+    )
 
 
 def _judge(history: History, flow: Flow) -> Iterator[Obligation]:
