@@ -35,6 +35,37 @@ PROGRAMS = {
         o6 = 300000 * 300000
         o7 = np.arange(100000) * 100000
         """,
+    "integers of NumPy that JAX takes as 32 bits": """
+        @jax.jit
+        def age(now, t):
+            return (now - t) / 1000
+
+        def scalar():
+            now = np.int64(1_720_000_000_000)
+            return jnp.asarray(now)  #! integer-overflow
+
+        def argument():
+            ids = np.array([3_000_000_000, 4_000_000_000])
+            return age(ids, 1)  #! integer-overflow
+
+        def computed(n):
+            rng = np.random.default_rng(0)
+            t = (rng.uniform(0.0, 120.0, size=n) * 86400000).astype(np.int64)
+            return jnp.array(np.int64(1_700_000_000_000) - t)  #! integer-overflow
+
+        def filled():
+            return jnp.asarray(np.full(8, 5_000_000_000))  #! integer-overflow
+        """,
+    "integers of NumPy that fit, and floats": """
+        def fits():
+            now = np.int64(1_720_000_000_000)
+            since = now - np.int64(1_719_999_999_000)
+            return jnp.asarray(since), jnp.asarray(now, jnp.float32), jnp.asarray(np.array([1, 2, 3]))
+
+        def floats():
+            now = np.int64(1_720_000_000_000)
+            return jnp.asarray(now / 1000.0), jnp.asarray(np.array([1720000000000], dtype=np.float32))
+        """,
 }
 
 
@@ -53,3 +84,13 @@ def test_64_bit_integers_hold_more():
 def test_messages_name_the_reason():
     found = messages(PROGRAMS["whole numbers that wrap around"], "integer-overflow")
     assert found[0] == "this difference wraps around in `uint8`: it is integer [-254, 254]"
+
+
+def test_wide_types_hold_them() -> None:
+    program = """
+    jax.config.update("jax_enable_x64", True)
+
+    def scalar():
+        return jnp.asarray(np.int64(1_720_000_000_000))
+    """
+    assert said(program) == []

@@ -16,8 +16,9 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, COUNTING, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
+from jaxaudit.rules.numerics._shared.host_integers import Bounds, host_bounds
 from jaxaudit.spans import Span
 
 _ARITHMETIC = {
@@ -28,6 +29,7 @@ _ARITHMETIC = {
     "square": "square",
     "negative": "negative",
 }
+_TAKEN = frozenset(("asarray", "array"))
 _MEANT_TO_WRAP = BITWISE | REMAINDERS | {"equal", "not_equal"}
 """Readers that show that wrapping around is meant, as in hashes and checksums."""
 
@@ -129,8 +131,40 @@ class IntegerOverflow(Rule):
         numpy = _made_by_numpy(program, flow)
         yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide or op.results[0] in numpy))
         yield from (one for op in program.named("array.reduce", "array.scan") for one in _totals(op, ranges))
+        if not wide:
+            yield from (one for op in program.named("array.create", "jit") for one in _crossing(op, facts))
         counted = (op for op in program.named("array.create") if op.function in COUNTING)
         yield from (one for op in counted for one in _positions(op, ranges, facts))
+
+
+def _crossing(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Judge integers of 64 bits that NumPy computed and that JAX takes as such of 32."""
+    given = (op.argument("a", "object"),) if op.function in _TAKEN else ()
+    if op.name == "jit":
+        given = [one for one, static in zip(op.operands, op.static or (), strict=False) if static is False]
+    if op.name != "jit" and op.arguments.get("dtype") not in (None, "numpy.int64", "jax.numpy.int64"):
+        return
+    for value in given:
+        if isinstance(value, Value) and (found := host_bounds(value, facts)) is not None:
+            yield _taken(op, value, found)
+
+
+def _taken(op: Op, value: Value, found: Bounds) -> Obligation:
+    low, high = ends("int32") or (0.0, 0.0)
+    name, exact = named(value, "this"), f"{int(found[0])} to {int(found[1])}"
+    if low <= found[0] and found[1] <= high:
+        return proved(op.span, f"{name} is {exact}, which `int32` holds")
+    beyond = found[0] > high or found[1] < low
+    return Obligation(
+        op.span,
+        severity=Severity.ERROR if beyond else Severity.WARNING,
+        message=f"{name} {'does' if beyond else 'may'} not fit into `int32`, which JAX makes of it: it is {exact}",
+        current=f"`int32` holds {int(low)} to {int(high)}, and what is beyond comes out at the other end",
+        expected="numbers that fit, or 64-bit types that are turned on",
+        steps=(Step(value.span, f"NumPy computes {name} in 64 bits"),),
+        suggestion="subtract an offset in NumPy first, or turn on `jax_enable_x64`",
+        cause=(value,),
+    )
 
 
 def _totals(op: Op, ranges: Ranges) -> Iterator[Obligation]:
