@@ -442,27 +442,6 @@ PROGRAMS = {
 
         print(main(3) * main(3))
         """,
-    "an evaluation that splits the key of the data and is only reported": """
-        @jax.jit
-        def loss(w, key, x):
-            first, second = jax.random.split(key)
-            scale = jax.random.uniform(first, (3,))
-            return jnp.mean((x * scale + jax.random.normal(second, (3,)) - w) ** 2)
-
-        def main(w, seed):
-            x = jax.random.normal(seed, (3,))
-            print(float(loss(w, seed, x)))  #? key-reused
-        """,
-    "a loss that splits the key of the data and is learned from": """
-        def loss(w, key, x):
-            first, second = jax.random.split(key)
-            scale = jax.random.uniform(first, (3,))
-            return jnp.mean((x * scale + jax.random.normal(second, (3,)) - w) ** 2)
-
-        def main(w, key):
-            x = jax.random.normal(key, (3,))
-            return w - jax.grad(loss)(w, key, x)  #! key-reused
-        """,
 }
 
 
