@@ -51,6 +51,42 @@ PROGRAMS = {
         def mirrored(x):
             return 0.5 * (x + x[::-1])
         """,
+    "across a gradient, a map and a record": """
+        def returns(rewards):
+            step = lambda total, reward: (reward + 0.9 * total,) * 2
+            return jax.lax.scan(step, 0.0, rewards[::-1])[1]
+
+        def rollout(key):
+            def step(x, key):
+                action = jax.random.normal(key)
+                return x + action, (x, action, -(x**2))
+            return jax.lax.scan(step, 0.0, jax.random.split(key, 20))[1]
+
+        def loss(theta, x, action, reward):
+            logp = -((action - theta * x) ** 2)
+            return -(logp * jax.vmap(returns)(reward)).mean()  #! order-not-restored
+
+        def right(theta, x, action, reward):
+            logp = -((action - theta * x) ** 2)
+            return -(logp * jax.vmap(returns)(reward)[:, ::-1]).mean()
+
+        steps = jax.vmap(rollout)(jax.random.split(jax.random.key(0), 8))
+        jax.grad(loss)(1.0, *steps), jax.grad(right)(1.0, *steps)
+
+        class Critic:
+            def targets(self, rewards):
+                return jnp.cumsum(jnp.flip(rewards, axis=1), axis=1)
+
+            def loss(self, w, batch):
+                return jnp.mean((batch["seen"] @ w - self.targets(batch["reward"])) ** 2)  #! order-not-restored
+
+        def collected(key):
+            step = lambda x, key: (0.9 * x, (x, x.sum(-1)))
+            seen, reward = jax.lax.scan(step, jnp.ones((4, 3)), jax.random.split(key, 10))[1]
+            return {"seen": jnp.swapaxes(seen, 0, 1), "reward": jnp.swapaxes(reward, 0, 1)}
+
+        jax.grad(Critic().loss)(jnp.ones(3), collected(jax.random.key(0)))
+        """,
     "a layer that unrolls a cell": """
         import flax.linen as nn
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from jaxaudit.analyses.axes.slots import Slot, onward, origins, slot
+from jaxaudit.analyses.axes.slots import Slot, backward, onward, origins, slot
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import readers, walk
 from jaxaudit.analyses.shapes import Shapes
@@ -106,18 +106,17 @@ def sources(facts: Facts, start: Slot) -> Iterator[Slot]:
 
 
 def _before(facts: Facts, one: Slot) -> Iterator[Slot]:
-    flow, op = facts.flow, facts.flow.own_maker(one.value)
-    given = flow.passed(one.value) if op is None else None
-    if given is not None:
-        yield Slot(given, one.place)
-    elif op is not None and op.name == "scan" and one.place == 0:
-        view = Recurrence.of(op)
+    op = facts.flow.own_maker(one.value)
+    if op is None or (op.regions and op.name != "scan"):
+        yield from backward(facts, one)
+    elif op.name == "scan":
+        view = Recurrence.of(op) if one.place == 0 else None
         if view is not None and one.value in view.stacked:
             yield from (Slot(value, 0) for value in (*view.elements, *view.stacked))
-    elif op is not None and not op.regions and Turn.of(op) is None and op.name not in _REORDERING:
-        axes = facts.memo(origins, op)[op.results.index(one.value)]
-        if axes is not None and one.place is not None and one.place < len(axes):
-            yield from axes[one.place]
+    elif Turn.of(op) is None and op.name not in _REORDERING:
+        known = facts.memo(origins, op)[op.results.index(one.value)] is not None
+        if known:
+            yield from backward(facts, one)
         elif len(op.operands) == 1 and (op.name in PASSED_ON or op.name == "array.map"):
             yield Slot(op.operands[0], one.place)
 

@@ -21,7 +21,7 @@ from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import REST, Op, Region, Value
 from jaxaudit.ir.functions import NOT_BROADCASTING
-from jaxaudit.ir.interfaces import Loop, leaves_as
+from jaxaudit.ir.interfaces import Loop, given_as, leaves_as, made_inside
 from jaxaudit.ir.ops import ELEMENTWISE, PASSED_ON
 from jaxaudit.ir.record import record, replace
 
@@ -191,13 +191,18 @@ def _made(facts: Facts, op: Op, one: Slot) -> Iterator[Slot]:
             yield from (Slot(value, at) for at, axis in enumerate(axes or ()) if one in axis)
 
 
+def _axis_taken(op: Op, param: Value) -> object:
+    """Return along which axis of its operand a parameter is one element; None where it is all of it."""
+    if op.name in ("vmap", "pmap"):
+        return axes_of(op)[op.regions[0].params.index(param)]
+    scanned = op.name in ("scan", "associative_scan") and any(param is one for one, _ in Loop(op).elements)
+    return 0 if scanned or op.name == "map" else None
+
+
 def _inside(op: Op, one: Slot, shapes: Shapes) -> Iterator[Slot]:
     """Return the axis of the parameters that stand for an array inside of an op."""
-    taken = {param for param, _ in Loop(op).elements} if op.name in ("scan", "associative_scan") else set()
     for param in entered(op, one.value):
-        axis: object = 0 if param in taken or op.name == "map" else None
-        if op.name in ("vmap", "pmap"):
-            axis = axes_of(op)[op.regions[0].params.index(param)]
+        axis = _axis_taken(op, param)
         if axis is None or one.place is None:
             yield Slot(param, one.place)
         elif isinstance(axis, int):
@@ -226,3 +231,38 @@ def _outside(op: Op, region: Region, one: Slot, shapes: Shapes) -> Iterator[Slot
             yield Slot(value, axis)
         else:
             yield Slot(value, one.place + (0 <= axis <= one.place))
+
+
+def backward(facts: Facts, one: Slot) -> Iterator[Slot]:
+    """Return the same axis in what an array was made of, and where borders hand the array in: `onward` reversed."""
+    flow, op = facts.flow, facts.flow.own_maker(one.value)
+    region = flow.places.owner.get(one.value) if op is None else None
+    if region is not None:
+        # Of a body that several calls share nobody can tell here which of them is meant.
+        around = holders(flow, region)
+        yield from (made for op in around if len(around) == 1 for made in _given(op, region, one, facts.get(Shapes)))
+    elif op is not None and op.regions:
+        yield from _given_back(op, one, facts.get(Shapes))
+    elif op is not None and one.place is not None:
+        axes = facts.memo(origins, op)[op.results.index(one.value)]
+        yield from axes[one.place] if axes is not None and -len(axes) <= one.place < len(axes) else ()
+
+
+def _given(op: Op, region: Region, one: Slot, shapes: Shapes) -> Iterator[Slot]:
+    """Return the axis of the operands that a parameter stands for, or is an element of."""
+    axis = _axis_taken(op, one.value)
+    for value in given_as(op, region, one.value):
+        at = place_of(axis, shapes.of(value).rank) if isinstance(axis, int) else None
+        if axis is None:
+            yield Slot(value, one.place)
+        elif at is not None and (one.place is None or one.place >= 0):
+            yield Slot(value, at if one.place is None else one.place + (at <= one.place))
+
+
+def _given_back(op: Op, one: Slot, shapes: Shapes) -> Iterator[Slot]:
+    """Return the axis of what a result of an op is inside of its body; None is the one that the op has made."""
+    for region in op.regions:
+        for inner in made_inside(op, region, one.value):
+            rank = shapes.of(inner).rank
+            places = (None, *range(rank)) if rank is not None else (one.place,)
+            yield from (made for at in places if one in _outside(op, region, made := Slot(inner, at), shapes))
