@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sketch import Sketch
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, any_branch, anywhere, never_parts, not_at_once
 from jaxaudit.analyses.solve import solve_domain
 from jaxaudit.ir import Op, Region
 from jaxaudit.ir.ops import BODIES, BRANCHES
@@ -27,6 +27,7 @@ class Intervals:
     widen_after = WIDEN_AFTER
     taken = any_branch
     place = anywhere
+    parts = never_parts
     at_once = not_at_once
 
     @property

@@ -41,6 +41,7 @@ class Blind:
         self.name, self.direction = domain.name, domain.direction
         self.by_summary, self.widen_after = domain.by_summary, domain.widen_after
         self.join, self.widen, self.place, self.part = domain.join, domain.widen, domain.place, domain.part
+        self.parts = domain.parts
         self.twins: dict[Value, Value] = {}
         self.table: Mapping[str, Transfer[Any]] = {name: self._dim(one) for name, one in domain.table.items()}
 

@@ -73,6 +73,10 @@ class Domain(Protocol[Fact]):
         """Return a fact that covers both and makes every rising sequence end."""
         ...
 
+    def parts(self, start: Fact, left: Fact) -> bool:
+        """Whether the first turn of a loop is told apart, by what it begins with and leaves; else see `never_parts`."""
+        ...
+
     def enter(self, op: Op, region: Region, read: Read[Fact], turn: int) -> Sequence[Fact]:
         """Return the facts with which a region is begun.
 
@@ -132,6 +136,11 @@ def any_branch(domain: object, op: Op, read: Callable[[Value], object]) -> None:
     """Return that any branch may run: the `taken` of a domain that cannot decide conditions."""
 
 
+def never_parts(domain: object, start: object, left: object) -> bool:
+    """Return that what a loop begins with goes with what it leaves: the `parts` of most domains."""
+    return False
+
+
 def anywhere(domain: object) -> None:
     """Return that parameters alone tell contexts apart: the `place` of most domains."""
 
@@ -146,5 +155,7 @@ def not_at_once(domain: object, facts: Facts) -> None:
 
 
 def grow(domain: Domain[Fact], turn: int, old: Fact, new: Fact) -> Fact:
-    """Return what covers two turns of a loop."""
+    """Return what covers two turns of a loop, or the second alone where the first is told apart."""
+    if turn == 1 and domain.parts(old, new):
+        return new
     return domain.join(old, new) if turn < domain.widen_after else domain.widen(old, new)

@@ -19,6 +19,7 @@ from jaxaudit.analyses.domain import (
     Transfer,
     any_branch,
     anywhere,
+    never_parts,
     not_at_once,
     whole,
 )
@@ -109,6 +110,7 @@ class UsesDomain:
     direction = Direction.BACKWARD
     by_summary = False
     widen_after = WIDEN_AFTER
+    parts = never_parts
     taken = any_branch
     place = anywhere
     at_once = not_at_once

@@ -23,6 +23,7 @@ from jaxaudit.analyses.domain import (
     Transfer,
     any_branch,
     anywhere,
+    never_parts,
     not_at_once,
     whole,
 )
@@ -207,6 +208,7 @@ class VersionsDomain:
     direction = Direction.FORWARD
     by_summary = True
     widen_after = WIDEN_AFTER
+    parts = never_parts
     taken = any_branch
     place = anywhere
     at_once = not_at_once

@@ -119,6 +119,10 @@ PROGRAMS = {
         total = jnp.zeros(3)
         for i in range(4):
             total = total + jnp.ones(3) * i
+        sums = 0.0; longest = jnp.zeros(())
+        for row in jnp.ones((4, 3)):
+            sums = sums + row; longest = jnp.maximum(longest, row)
+        both = sums + longest
         rows = [jnp.ones(3) * i for i in range(4)]
         stacked = jnp.stack(rows); first = rows[0]
         n = len(rows); wide = jnp.ones((n, total.shape[0] + 1)); flat = wide.size; half = jnp.zeros(wide.shape[0] // 2)

@@ -37,6 +37,32 @@ def shape_of(code: str, name: str = "result") -> str:
 
 
 @pytest.mark.parametrize(
+    ("turns", "body", "expected"),
+    [
+        ("for row in jnp.ones((4, 3)):", "total = total + row", "3"),
+        ("for i in range(x.shape[0]):", "total = total + x[i] * jnp.ones((2, 3))", "2, 3"),
+        ("for row in unseen():", "total = total + jnp.ones(3)", "?"),
+        ("for row in jnp.ones((4, 3)):", "total = jnp.ones((2, *total.shape))", "?"),
+        ("for row in jnp.ones((4, 3)):", "total = total + row if unseen() else total", "?"),
+        ("for row in jnp.ones((4, 3)):", "if unseen(): break\n        total = total + row", "?"),
+        ("for row in jnp.ones((4, 3)):", "total = other\n        other = other + row", "?"),
+    ],
+)
+def test_a_loop_may_make_an_array_of_a_number(turns: str, body: str, expected: str) -> None:
+    code = f"""
+import jax.numpy as jnp
+def f(x, unseen):
+    n, = x.shape
+    total, other = 0.0, 0.0
+    {turns}
+        {body}
+    result = total * 1.0
+    return result
+"""
+    assert shape_of(code) == expected
+
+
+@pytest.mark.parametrize(
     ("expression", "expected"),
     [
         ("jnp.zeros((rows, columns + 1))", "x.shape[0], x.shape[1] + 1"),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.domain import (
+    WIDEN_AFTER,
+    Direction,
+    Read,
+    Solution,
+    Transfer,
+    any_branch,
+    anywhere,
+    never_parts,
+    not_at_once,
+)
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.facts import KeyFacts, about_keys
 from jaxaudit.analyses.keys.holders import bindings, outside_of, stacked
@@ -24,6 +34,7 @@ class KeysDomain:
     direction = Direction.FORWARD
     by_summary = True
     widen_after = WIDEN_AFTER
+    parts = never_parts
     taken = any_branch
     place = anywhere
     at_once = not_at_once

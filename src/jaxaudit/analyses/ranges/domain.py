@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from jaxaudit.analyses.domain import Direction, Read, Solution, Transfer, any_branch, anywhere, not_at_once, whole
+from jaxaudit.analyses.domain import (
+    Direction,
+    Read,
+    Solution,
+    Transfer,
+    any_branch,
+    anywhere,
+    never_parts,
+    not_at_once,
+    whole,
+)
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import facts, regions
@@ -77,6 +87,7 @@ class RangesDomain:
     at_once = not_at_once
     part = whole
     widen_after = 1
+    parts = never_parts
     """Loops are widened at once: two turns settle nearly all of them, and loops nest."""
 
     def __init__(self, solved: Facts) -> None:

@@ -113,6 +113,10 @@ class ShapesDomain:
         """Return the fact that covers both; no chain of facts is long."""
         return facts.join(old, new)
 
+    def parts(self, start: ShapeFact, left: ShapeFact) -> bool:
+        """Whether the first turn of a loop makes an array of another rank, as `total = 0.0` and a sum of arrays do."""
+        return start.rank is not None and left.rank is not None and start.rank != left.rank
+
     def enter(self, op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Sequence[ShapeFact]:
         """Return the facts of a region's parameters."""
         if op.name == "py.call":

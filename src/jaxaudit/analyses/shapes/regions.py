@@ -179,13 +179,33 @@ def _after_turns(op: Op, look: Look) -> Facts:
     # An empty list among the elements of another is there to be filled, by whoever finds it there.
     kept = [NOTHING if columns and fact.items == () else fact for fact in left]
     made = [
-        join(look.read(op.operands[i]), fact) if i < count else ShapeFact(each=fact, length=length) if columns else fact
+        join(_before_end(op, i, look, stays), fact)
+        if i < count
+        else ShapeFact(each=fact, length=length)
+        if columns
+        else fact
         for i, fact in enumerate(kept)
     ]
     for at, part in _collected(op, look):
         each = forget(literal(part, look.read), stays)
         made[at] = ShapeFact(each=each, length=_turns(op, look).labelled(made_by("ordered", op)))
     return made
+
+
+def _before_end(op: Op, at: int, look: Look, stays: Callable[[Atom], bool]) -> ShapeFact:
+    """Return what a loop may leave beside what its last turn makes: what it was started with, if it may not run."""
+    start, carried = look.read(op.operands[at]), look.read(op.regions[0].params[at + 1])
+    parted = start.rank is not None and carried.rank is not None and start.rank != carried.rank
+    if parted and _is_positive(_turns(op, look)):
+        return forget(carried, stays)
+    return start
+
+
+def _is_positive(count: Dim) -> bool:
+    """Whether a number of turns is surely not zero, arrays without elements aside."""
+    terms = count.terms or ()
+    sizes = all(atom.kind == "size" for monomial, _ in terms for atom in monomial)
+    return bool(terms) and sizes and all(factor > 0 for _, factor in terms)
 
 
 def _collected(op: Op, look: Look) -> Iterator[tuple[int, Argument]]:

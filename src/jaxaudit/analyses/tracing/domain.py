@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from functools import reduce
 
-from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, whole
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Solution, Transfer, never_parts, whole
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import behind as borders
 from jaxaudit.analyses.queries import nothing, sources, walk
@@ -104,6 +104,7 @@ class TracingDomain:
     by_summary = False
     part = whole
     widen_after = WIDEN_AFTER
+    parts = never_parts
 
     def __init__(self, facts: Facts) -> None:
         self.context = Context()
