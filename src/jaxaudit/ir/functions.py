@@ -220,6 +220,8 @@ COUNTING = _ids("arange iota broadcasted_iota")
 """Make arrays of consecutive numbers."""
 GROWING_ALONG = _ids("arange iota linspace")
 """Make arrays of one axis along which the numbers grow evenly."""
+GRIDS = _ids("meshgrid")
+"""Make arrays of as many axes as they are given arrays, one for each."""
 SIZES = _ids("shape size ndim len itemsize nbytes axis_size")
 """Return numbers that are known while a program is traced."""
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import Dim
-from jaxaudit.analyses.labels import Labels, in_no_order, in_order
+from jaxaudit.analyses.labels import Label, Labels, in_no_order, in_order
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.queries import ahead, behind, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import TRUTHS
+from jaxaudit.ir.functions import GRIDS, TRUTHS
 from jaxaudit.ir.interfaces import Recurrence, Turn
-from jaxaudit.ir.ops import KEEPING, LOOPS
+from jaxaudit.ir.ops import JOINING, KEEPING, LOOPS, MOVING
 from jaxaudit.ir.record import record
 
+_MOVED = through_ops("array.map", *MOVING, *JOINING)
 _COUNTS = ("bool", "int32", "uint32")
 
 
@@ -40,7 +41,7 @@ def directed(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Along]:
     for op in program.named("scan", "associative_scan", "array.scan") if shapes.look is None else ():
         for array, axis in _arrays(op, flow):
             for context in shapes.contexts(op):
-                found = along(op, array, axis, context.of(array).dims)
+                found = along(op, array, axis, context.of(array).dims, flow)
                 if found is not None and (found.ordered is None or _minds(found, flow, shapes)):
                     yield found
 
@@ -55,16 +56,35 @@ def _arrays(op: Op, flow: Flow) -> Iterator[tuple[Value, int]]:
         yield from ((one, view.axis) for one in view.elements)
 
 
-def along(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Along | None:
+def along(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None, flow: Flow) -> Along | None:
     """Return how an op works along an axis of which it is known whether it has an order."""
     place = None if dims is None else place_of(axis, len(dims))
     if dims is None or place is None:
         return None
     if in_order(dims[place].labels):
         return Along(op, array, place, dims)
-    others = (at for at, dim in enumerate(dims) if at != place and _is_course_of(dim.labels, dims[place].labels))
+    rows = _in_rows(dims[place].labels, flow)
+    others = (
+        at
+        for at, dim in enumerate(dims)
+        if at != place and (_is_course_of(dim.labels, dims[place].labels) or (rows and in_order(dim.labels)))
+    )
     other = next(others, None)
     return None if other is None else Along(op, array, place, dims, other)
+
+
+def _in_rows(labels: Labels, flow: Flow) -> bool:
+    """Whether an axis was put together of rows that do not go on in one another: those of a grid, or of members."""
+    runs = (label for label in labels if label.kind == "run")
+    return any(any(in_no_order(dim.labels) for dim in run.factors) or _is_grid(run, flow) for run in runs)
+
+
+def _is_grid(run: Label, flow: Flow) -> bool:
+    """Whether a reshape flattens a grid: axes that were counted by themselves, and not chunks of one that was."""
+    counted = [dim for dim in run.factors if any(label.kind == "ordered" for label in dim.labels)]
+    given = run.op.operands[:1] if run.op is not None and len(counted) > 1 else ()
+    made = (flow.maker(one) for one in walk(given, lambda one: behind(flow, one, _MOVED)))
+    return any(op is not None and op.function in GRIDS for op in made)
 
 
 def beside_grid(op: Op, array: Value, axis: int, dims: tuple[Dim, ...] | None) -> Along | None:

@@ -134,7 +134,8 @@ class ShiftedAlongOtherAxis(Rule):
         """List every end that is set of an array that was rolled, and every shift of what is added up."""
         shapes = facts.get(Shapes)
         yield from (_totalled(one, shapes) for one in _exclusive_totals(program, facts.flow))
-        moved = (along(one.op, one.base, one.axis, shapes.of(one.base).dims) for one in _shifts(program, facts.flow))
+        flow = facts.flow
+        moved = (along(one.op, one.base, one.axis, shapes.of(one.base).dims, flow) for one in _shifts(program, flow))
         yield from (_neighbours(one) for one in moved if one is not None)
         rolled = (
             beside_grid(one.op, one.base, one.axis, shapes.of(one.base).dims) for one in _stencils(program, facts.flow)

@@ -62,6 +62,21 @@ to_go(jax.vmap(episode)(jax.random.split(jax.random.key(0), 8)))
 """
 
 
+_RAYS = """
+def light(density):
+    return jnp.exp(-jnp.cumsum(density, axis={axis})){mark}
+
+
+u, v = jnp.meshgrid(jnp.arange(24), jnp.arange(16))
+slopes = jnp.stack([u - 12.0, v - 8.0], axis=-1).reshape(-1, 2)
+depth = jnp.linspace(1.0, 5.0, 48)
+density = 0.0
+for centre in (2.0, 3.0):
+    density = density + jnp.exp(-((slopes[:, None, :] * depth[None, :, None] - centre) ** 2).sum(-1))
+light(density)
+"""
+
+
 class ScannedAxisNotTime(Rule):
     """`scan`, or a cumulative function, goes through another axis than the one that has an order.
 
@@ -73,7 +88,8 @@ class ScannedAxisNotTime(Rule):
 
     Cumulative functions, `diff` and scans that run backwards need an axis whose elements follow one another: what a
     scan stacked, what was counted or sorted. Along an axis with one element for each key (or shuffled ones) they are
-    wrong where the array has an axis that a loop made step by step as well.
+    wrong where the array has an axis that a loop made step by step as well. So they are along the flattened rows of a
+    grid, beside an axis that was counted.
 
     ## Why is this bad?
     Rewards laid out as `(envs, steps)` that are scanned for returns are summed over environments. With as many steps
@@ -115,6 +131,16 @@ path = jnp.cumsum(jax.vmap(forces)(jax.random.split(jax.random.key(0), 100)), ax
             "noise that is added up, beside a grid",
         ),
         Example(_EPISODES.format(total="jnp.cumsum(rewards, axis=0) < 3.0", mark=""), "as many episodes as are needed"),
+        Example(_RAYS.format(axis=1, mark=""), "along each ray"),
+        Example(
+            """
+places = (jnp.arange(10)[:, None] * 16 + jnp.arange(16)).reshape(-1)
+phases = jnp.cumsum(jnp.sin(places)[:, None] * jnp.arange(1, 9), axis=0)
+xs, ys = jnp.meshgrid(jnp.arange(4.0), jnp.arange(5.0))
+shares = jnp.cumsum(jnp.exp(-(xs**2) - ys**2).reshape(-1))
+""",
+            "frames that go on in one another, and a distribution over a grid",
+        ),
     )
     invalid = (
         Example(_PROGRAM.format(xs="rewards.T", mark="  #!"), "env by env"),
@@ -123,6 +149,13 @@ path = jnp.cumsum(jax.vmap(forces)(jax.random.split(jax.random.key(0), 100)), ax
         Example(_EPISODES.format(total="jnp.cumsum(rewards, axis=0)", mark="  #!"), "forwards"),
         Example(_EPISODES.format(total="jax.lax.cumlogsumexp(rewards, reverse=True)", mark="  #!"), "of `lax`"),
         Example(_EPISODES.format(total="jnp.diff(rewards, axis=0)", mark="  #!"), "from episode to episode"),
+        Example(_RAYS.format(axis=0, mark="  #!"), "from ray to ray"),
+        Example(
+            _EPISODES.format(
+                total="jnp.cumsum(jnp.stack([rewards, -rewards]).reshape(-1, 50)[::-1], axis=0)", mark="  #!"
+            ),
+            "across episodes that were flattened",
+        ),
         Example(
             _EPISODES.format(
                 total="jax.lax.scan(lambda g, r: (r + 0.9 * g,) * 2, jnp.zeros(50), rewards, reverse=True)[1]",

@@ -63,6 +63,7 @@ _MADE = {
     "scan": "stacks `{}`, step by step",
     "alike": "makes `{}`, of which none comes before another",
     "ordered": "makes `{}`, one after the other",
+    "run": "puts the rows of `{}` one behind the other",
 }
 
 
