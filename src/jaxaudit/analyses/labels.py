@@ -28,8 +28,9 @@ class Label:
 
     `size`: its size was given by a constant of this name; `declared`: somebody wrote that this is its name; `noted`: a
     comment says so; `axis`: it is an axis of an array whose shape the code reads; `part`, `multiple`: its size is the
-    quotient or product of one with that name and scope; `vmap`, `scan`: this op made it by collecting what its body
-    gave in every turn; `product`: a reshape made it of several; `picked`: it holds elements of such an axis; `rest`: a
+    quotient or product of one with that name and scope; `block`: its size is the product of parts of several;
+    `vmap`, `scan`: this op made it by collecting what its body gave in every turn;
+    `product`: a reshape made it of several; `picked`: it holds elements of such an axis; `rest`: a
     reshape with `-1` left it over; `taken`: in a trace, this op maps it away, and the code inside does not see it;
     `devices`: there is one for each device; `piece`: a loop cuts it off a longer one, and the last may be shorter;
     `split`: it is spread over this axis of a mesh; `shard`: of such an axis, it is what one device has; `ordered`: its
@@ -46,8 +47,8 @@ class Label:
     where: str = ""
     """Of a name that was written down: where."""
     factors: tuple[Dim, ...] = ()
-    """Of a `product`, `run` or `joined`: the axes that it was made of, in order; of a `cut`: the whole; of a `piece`:
-    its size, and that of the last; of an `offset`: the size."""
+    """Of a `product`, `run` or `joined`: the axes that it was made of, in order; of a `block`: the parts; of a `cut`:
+    the whole; of a `piece`: its size, and that of the last; of an `offset`: the size."""
 
 
 Labels: TypeAlias = frozenset[Label]
@@ -79,6 +80,15 @@ def derived(how: str, labels: Labels) -> Labels:
     """Return the labels of a number that is a part or a multiple of a size."""
     kinds = _IDENTITIES | {how} if how == "multiple" else _IDENTITIES
     return frozenset(Label(how, label.name, label.scope) for label in labels if label.kind in kinds)
+
+
+def blocks(*numbers: Dim) -> Labels:
+    """Return the label of the product of some numbers, each of which is a part of a size; none for any other."""
+    parts: list[Dim] = []
+    for number in numbers:
+        own = [number] if any(label.kind == "part" for label in number.labels) else []
+        parts += own or next((label.factors for label in number.labels if label.kind == "block"), ())
+    return frozenset((Label("block", factors=tuple(parts)),)) if len(parts) > 1 else frozenset()
 
 
 def offsets(number: Dim) -> Labels:

@@ -26,13 +26,18 @@ def regrouped(old: Dims, new: Dims, op: Op | None = None) -> Dims:
         elif len(parts) == 1 < len(places):
             for place, labels in zip(places, cut(parts[0], [new[one] for one in places], op, places[0]), strict=True):
                 made[place] = made[place].labelled(labels)
-        if len(places) == 1 and len(parts) == 1 and contradiction(parts[0].labels, new[places[0]].labels) is None:
+        if len(places) == 1 and len(parts) == 1 and not _is_other_axis(parts[0].labels, new[places[0]].labels):
             made[places[0]] = made[places[0]].labelled(parts[0].labels)
         elif len(places) == 1 and len(parts) > 1 and all(map(_is_known, parts := _completed(parts, new[places[0]]))):
             made[places[0]] = made[places[0]].labelled(frozenset((Label("product", op=op, factors=expanded(parts)),)))
         elif len(places) == 2 and len(parts) == 1:
             made[places[1]] = made[places[1]].labelled(picked(parts[0]))
     return tuple(made)
+
+
+def _is_other_axis(old: Labels, new: Labels) -> bool:
+    """Whether what a new axis was to be says that it is not an old one, though it has its size."""
+    return contradiction(old, new) is not None or any(label.kind == "block" for label in new)
 
 
 def _completed(parts: Dims, whole: Dim) -> Dims:
@@ -86,6 +91,39 @@ def groups(old: Dims, new: Dims) -> Iterator[Group]:
 def crossings(old: Dims, new: Dims) -> Iterator[Crossed]:
     """Return the parts of different axes that a reshape makes one: the outer one of one, the inner one of another."""
     return crossed((parts for parts, places in groups(old, new) if len(places) == 1 < len(parts)), old)
+
+
+def apart(old: Dims, new: Dims) -> tuple[list[int], int] | None:
+    """Return old axes that a new one is to hold a part of each, where no reshape brings these together; None for none.
+
+    In memory the inner part of an axis follows on its outer one. So a new axis that begins where the first of the old
+    ones does holds whole rows of that, whatever sizes it was computed of.
+    """
+    for place, dim in enumerate(new):
+        for label in (one for one in dim.labels if one.kind == "block"):
+            wholes = _wholes(label.factors, old)
+            before = product(new[:place])
+            leads = (before, before * (dim // product(label.factors)))
+            if wholes and any(same(product(old[: wholes[0]]), lead) for lead in leads):
+                return wholes, place
+    return None
+
+
+def _wholes(parts: Dims, old: Dims) -> list[int]:
+    """Return which axes some numbers are parts of, each of another one; nothing where that is not known."""
+    found = [_holding(part, old) for part in parts]
+    every = sorted({at for places in found for at in places})
+    return every if all(found) and len(every) == len(parts) else []
+
+
+def _holding(part: Dim, old: Dims) -> list[int]:
+    """Return the axes that a number may be a part of: the one whose size was read, else those of its name."""
+    own = [label for label in part.labels if label.kind == "part"]
+    for labels in ([one for one in own if not one.scope], own):
+        found = [at for at, dim in enumerate(old) if any(is_of(one, dim.labels) for one in labels)]
+        if found:
+            return [at for at in found if not same(part, old[at])]
+    return []
 
 
 def is_accounted_for(old: Dims, new: Dims) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from jaxaudit.analyses.dims import UNKNOWN, constant, same
-from jaxaudit.analyses.labels import Label, Labels, size_labels
+from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, same
+from jaxaudit.analyses.labels import Label, Labels, blocks, size_labels
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number, integer, sequence
 from jaxaudit.ir import Argument, Size, Value
 
@@ -31,7 +31,7 @@ def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact
     if isinstance(argument, int):
         if type(argument) is int:
             return _integer(argument)
-        return integer(constant(argument).labelled(size_labels(argument) | _added(argument)))
+        return integer(_size(argument))
     if isinstance(argument, float):
         return _FLOAT
     if isinstance(argument, complex):
@@ -39,6 +39,12 @@ def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact
     if isinstance(argument, tuple):
         return sequence(tuple(literal(item, read) for item in argument))
     return NOTHING
+
+
+def _size(number: int) -> Dim:
+    """Return a named constant, or what was computed of some, with what that says of it."""
+    factors = number.of if isinstance(number, Size) and number.how == "multiple" else ()
+    return constant(number).labelled(size_labels(number) | _added(number) | blocks(*map(_size, factors)))
 
 
 def is_slice(argument: Argument) -> bool:

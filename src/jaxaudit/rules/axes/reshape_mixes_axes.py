@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.pieces import Crossed
-from jaxaudit.analyses.regroup import crossings, is_accounted_for
+from jaxaudit.analyses.regroup import apart, crossings, is_accounted_for
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
@@ -20,7 +21,8 @@ class ReshapeMixesAxes(Rule):
     ## What it does
     Compares the axes before and after a reshape, by the constants that gave their sizes or by symbols (`b, t =
     x.shape`). An axis is the same only if as many elements come after it as before. A part of an axis (`d // heads`)
-    has to lie within it, and a multiple (`heads * d`) has to hold it.
+    has to lie within it, and a multiple (`heads * d`) has to hold it. Parts of two axes, counted by
+    `(h // p) * (w // p)`, become one axis by a transpose between two reshapes, and by no reshape alone.
 
     ## Why is this bad?
     A reshape does not move data. `(time, batch)` reshaped to `(batch, time)` has the right shape, but each row holds
@@ -53,6 +55,14 @@ class ReshapeMixesAxes(Rule):
             "z = y.reshape(2, H * W // P // P, P * P * 3)\n",
             "patches",
         ),
+        Example(
+            "def patches(x, p):\n    b, h, w, c = x.shape\n    rows, columns = h // p, w // p\n"
+            "    x = x.reshape(b, rows, p, columns, p, c).swapaxes(2, 3)\n"
+            "    y = x.reshape(b, rows * columns, p * p * c)\n    return y, y.reshape(b, rows, columns, p, p, c)\n\n\n"
+            "def strips(x, p):\n    b, h, w = x.shape\n"
+            "    return x.reshape(b, h * (w // p), p), x.reshape(b, h // p, p * w)\n",
+            "patches by symbols, and strips of rows",
+        ),
     )
     invalid = (
         Example(
@@ -63,6 +73,14 @@ class ReshapeMixesAxes(Rule):
         Example(
             "H, W, P = 32, 32, 8\n\ny = jnp.zeros((2, H, W, 3)).reshape(2, H // P, W // P, P, P, 3)  #!\n",
             "patches are cut without a transpose",
+        ),
+        Example(
+            "def patches(x, p):\n    b, h, w, c = x.shape\n"
+            "    return x.reshape(b, (h // p) * (w // p), p * p * c)  #!\n\n\n"
+            "x = patches(jnp.ones((2, 16, 12, 3)), 4)\n\nS, P = 16, 4\n"
+            "G = S // P\ny = jnp.zeros((2, S, S, 3)).reshape(2, G * G, P * P * 3)  #!\n"
+            "H, W = 24, 8\nz = jnp.zeros((H, W)).reshape((H // P) * (W // P), -1)  #!\n",
+            "patches are counted, and rows are cut",
         ),
         Example("T, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(t, b, d)  #!\n", "by symbols"),
@@ -87,12 +105,29 @@ class ReshapeMixesAxes(Rule):
 def _mixed_parts(program: Program, shapes: Shapes) -> Iterator[Obligation]:
     """Find the reshapes that make one axis of parts of two."""
     for op in program.named("array.reshape") if shapes.look is None else ():
-        base, found = op.base, None
+        base, found, torn = op.base, None, None
         for context in shapes.contexts(op) if base is not None and not op.qualified.startswith("einops.") else ():
             old, new = context.of(base).dims, context.of(op.result).dims
-            found = None if old is None or new is None else next(crossings(old, new), found)
-        if found is not None:
-            yield _crossed(op, found)
+            if old is not None and new is not None:
+                found, torn = next(crossings(old, new), found), _not_together(op, old, new) or torn
+        yield from () if found is None else (_crossed(op, found),)
+        yield from () if torn is None else (torn,)
+
+
+def _not_together(op: Op, old: tuple[Dim, ...], new: tuple[Dim, ...]) -> Obligation | None:
+    """Tell of a new axis that is to hold parts of several old ones, as the patches of an image are."""
+    found = apart(old, new)
+    if found is None:
+        return None
+    wholes, place = found
+    names = " and ".join(f"axis {at}" for at in wholes)
+    return Obligation(
+        op.span,
+        message=f"a new axis is to hold parts of {names}, which this reshape does not bring together",
+        current=f"data stays where it is: the new axis {place} runs through whole rows",
+        expected="each axis is cut into its parts, and a transpose brings those together that become one",
+        suggestion="reshape to the outer and the inner part of each axis, transpose, then reshape again",
+    )
 
 
 def _exchanged(op: Op) -> Obligation:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from jaxaudit.analyses.dims import Dim, differ, same
-from jaxaudit.analyses.labels import derived, offsets
+from jaxaudit.analyses.labels import blocks, derived, offsets
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
 from jaxaudit.analyses.shapes.literals import shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -102,14 +102,17 @@ def _integers(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
     if x.number is None or y.number is None:
         # The other operand may be an array or a float; as a size the sum is still one thing.
         return _symbolic(function, x, y)
-    made = _ARITHMETIC[function](x.number, y.number)
+    return integer(_computed(function, x.number, y.number))
+
+
+def _computed(function: str, x: Dim, y: Dim) -> Dim:
+    """Return what an operator makes of two integers, with what is known of the sizes that it was computed of."""
+    made = _ARITHMETIC[function](x, y)
     if function == "floor_divide":
-        made = made.labelled(derived("part", x.number.labels))
-    elif function == "multiply":
-        made = made.labelled(derived("multiple", x.number.labels | y.number.labels))
-    elif function == "add":
-        made = made.labelled(offsets(x.number) | offsets(y.number))
-    return integer(made)
+        return made.labelled(derived("part", x.labels))
+    if function == "multiply":
+        return made.labelled(derived("multiple", x.labels | y.labels) | blocks(x, y))
+    return made.labelled(offsets(x) | offsets(y)) if function == "add" else made
 
 
 def _symbolic(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact:
@@ -118,7 +121,7 @@ def _symbolic(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact:
         return NOTHING
     born = max(x.born, y.born, *_births(a), *_births(b))
     symbol = f"({a} {function} {b})"
-    return ShapeFact(symbol=symbol, born=born, outline=common_outline((x, y)), integer=_ARITHMETIC[function](a, b))
+    return ShapeFact(symbol=symbol, born=born, outline=common_outline((x, y)), integer=_computed(function, a, b))
 
 
 def _births(dim: Dim) -> list[int]:

@@ -89,7 +89,8 @@ def _derived(op: ast.operator, left: object, right: object, made: object) -> obj
 
 
 def _named(size: Size, how: str) -> tuple[Size, ...]:
-    own = (size,) if size.name else size.of if size.how == how else ()
+    is_factor = how == "multiple" and size.how == "part"
+    own = (size,) if size.name or is_factor else size.of if size.how == how else ()
     return tuple(one for one in own if one > 1)
 
 
