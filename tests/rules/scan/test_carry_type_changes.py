@@ -61,3 +61,36 @@ def test_the_steps_show_the_part_that_only_the_body_has() -> None:
             return jax.lax.scan(step, {"x": jnp.zeros(())}, keys)
         """
     assert 'state["norm"] = jnp.abs(state["x"])' in shown(program)
+
+
+def test_the_steps_show_where_an_axis_is_made() -> None:
+    program = """
+        def act(logits, key):
+            return distrax.Categorical(logits=logits).sample(seed=key, sample_shape=(16,))
+
+        def move(state, action):
+            done = action == 1
+            moved = jax.tree.map(lambda new, old: jnp.where(done, new, old), {"x": jnp.zeros(())}, state)
+            return moved
+
+        def roll(w, keys):
+            def body(state, key):
+                action = act(state["x"][:, None] * w, key)
+                return jax.vmap(move)(state, action), None
+            return jax.lax.scan(body, {"x": jnp.zeros(16)}, keys)
+        roll(jnp.ones(3), jax.random.split(jax.random.key(0), 9))
+        """
+    assert "return distrax.Categorical(logits=logits).sample(seed=key, sample_shape=(16,))" in shown(program)
+
+
+def test_the_steps_show_the_reduction_that_keeps_an_axis() -> None:
+    program = """
+        def run(xs, w):
+            def cell(h, x):
+                gate = jnp.sum(x * w, keepdims=True)
+                h = jnp.tanh(gate) * 0.5 + h
+                return h, h
+            return jax.lax.scan(cell, 0.0, xs)
+        run(jnp.ones((5, 3)), jnp.ones(3))
+        """
+    assert "gate = jnp.sum(x * w, keepdims=True)" in shown(program)

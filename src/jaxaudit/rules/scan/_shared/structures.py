@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.axes.additional import widened
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
@@ -155,14 +156,15 @@ class CarriedLeaf:
 
 def carried_leaves(facts: Facts) -> Iterator[tuple[Op, list[CarriedLeaf]]]:
     """Return every loop with the leaves it carries, in all contexts."""
-    shapes, flow = facts.get(Shapes), facts.flow
+    shapes = facts.get(Shapes)
     for op in facts.program.named(*sorted(CARRYING)):
         if op.regions:
             contexts = shapes.contexts(op) or (Context(op, {}),)
-            yield op, [leaf for context in contexts for leaf in _leaves(Loop(op), context, shapes, flow)]
+            yield op, [leaf for context in contexts for leaf in _leaves(Loop(op), context, facts)]
 
 
-def _leaves(loop: Loop, context: Context, shapes: Shapes, flow: Flow) -> Iterator[CarriedLeaf]:
+def _leaves(loop: Loop, context: Context, facts: Facts) -> Iterator[CarriedLeaf]:
+    shapes, flow = facts.get(Shapes), facts.flow
     for (start, first, _), end in zip(loop.carried, loop.body.results, strict=False):
         match = compare(context.of(start), context.of(end), yielding=False)
         if match.fit is Fit.OPEN and keeps_type(flow, end, start):
@@ -173,6 +175,8 @@ def _leaves(loop: Loop, context: Context, shapes: Shapes, flow: Flow) -> Iterato
         maker = origin(flow, first, {}).op
         made = () if maker is None or maker.span == start.span else (maker.span,)
         changed = _changes_of_type(end, context.of(start), shapes, flow)
+        axis = _axis_made(end, context.of(start).rank, facts)
+        changed = changed if axis is None or axis in changed else (*changed, axis)
         yield CarriedLeaf(loop.op, start, end, match, depends(flow, end, (start,)), made, changed)
 
 
@@ -190,6 +194,13 @@ def _changes_of_type(end: Value, kind: ShapeFact, shapes: Shapes, flow: Flow) ->
 
     last(end, before)
     return tuple(places)
+
+
+def _axis_made(end: Value, rank: int | None, facts: Facts) -> Span | None:
+    """Return where the axis is made that a value has beside those that a body was given; None where it has none."""
+    own = facts.get(Shapes).of(end).rank
+    op = widened(facts, end, rank) if rank is not None and own is not None and own > rank else None
+    return None if op is None or op.span == end.span else op.span
 
 
 def _computed(op: Op | None, flow: Flow) -> Iterator[Value]:
