@@ -224,6 +224,19 @@ class Mean:
         return _close(self.moved, self.base)
 
 
+@record
+class Spread:
+    """A running spread that takes a sample in beside a mean."""
+
+    new: Value
+    is_exact: bool
+    """Whether it is the spread of both samples together."""
+    knows: bool
+    """Whether it knows of the other mean at all."""
+    is_total: bool
+    """Whether it adds up every element, where the count takes all elements of a sample for one."""
+
+
 def _close(first: float, second: float) -> bool:
     return math.isclose(first, second, rel_tol=1e-7, abs_tol=1e-9)
 
@@ -301,27 +314,27 @@ class Merging:
         size = self.data.count * (1 + apart / (apart - later))
         return size > 1.5 and _close(size, round(size))
 
-    def grows(self, one: Mean) -> float | None:
-        """Return by how much the count grows, where a next one is given back."""
+    def grows(self, one: Mean) -> tuple[Value, float] | None:
+        """Return the next count, where one is given back, and by how much it has grown."""
         for value in self.ends:
             if one.count in (self.leaves(value) or ()):
                 first, second = (self.tried(value, self.rows(), {one.count: counted}) for counted in _COUNTS[:2])
                 other = self.tried(value, self.rows(5.0), {one.count: _COUNTS[0]})
                 if _close(second - first, _COUNTS[1] - _COUNTS[0]) and first == other and first > _COUNTS[0]:
-                    return first - _COUNTS[0]
+                    return value, first - _COUNTS[0]
         return None
 
-    def spreads(self, one: Mean) -> Iterator[tuple[Value, bool, bool]]:
-        """Return the running spreads that take the data in beside a mean, and whether each is that of both samples.
-
-        Last is whether it knows of the other mean at all.
-        """
+    def spreads(self, one: Mean) -> Iterator[Spread]:
+        """Return the running spreads that take the data in beside a mean."""
         for new in self.ends:
             leaves = self.leaves(new) or set()
             for old in leaves - {one.count, one.old} if new is not one.new else ():
                 exact = self._is_spread(new, old, one)
                 if exact is not None:
-                    yield new, exact, one.old in leaves
+                    # A number that is written down may be how many elements there are: one is not.
+                    whole = self.data.count > 1 and _close(one.moved, 1)
+                    total = whole and any(self._fits(new, old, one, form, self.rows(), 0.7) for form in _TOTALS)
+                    yield Spread(new, exact, one.old in leaves, is_total=total)
 
     def _is_spread(self, new: Value, old: Leaf, one: Mean) -> bool | None:
         """Whether a value is the spread of both samples; None where it is none, even of samples with one mean."""
@@ -377,6 +390,8 @@ _FORMS: Sequence[_Form] = (
     lambda one: (one.variance + one.mean**2) * one.size / one.unit,
 )
 """The ways in which a spread is kept: as a variance, or as a sum of squares, around the mean or around zero."""
+_TOTALS = (_FORMS[1], _FORMS[5])
+"""Those that add up every element."""
 
 
 def _ends(region: Region, flow: Flow) -> Iterator[Value]:
