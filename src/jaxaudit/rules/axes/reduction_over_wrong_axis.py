@@ -20,23 +20,24 @@ from jaxaudit.analyses.axes.weights import (
     is_self_attention,
     weighted_sums,
 )
-from jaxaudit.analyses.extents import met
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, behind, last, nothing, readers, through_ops, walk
+from jaxaudit.analyses.queries import behind, last, nothing, readers
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SPREADS, SUMS_OF_TWO
-from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, MOVING
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SUMS_OF_TWO
+from jaxaudit.ir.ops import MOVING
 from jaxaudit.ir.record import replace
+from jaxaudit.rules.axes._shared.counted_sums import judged_counts
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.axes._shared.positions import judged_positions
+from jaxaudit.rules.axes._shared.samples import samples
 from jaxaudit.rules.axes._shared.written_means import judged_means, judged_units
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 _PROGRAM = """
 def pool(scores, values):
@@ -58,6 +59,21 @@ likelihood(jnp.ones(6), jnp.ones(6), jnp.ones(6))
 """
 
 
+_BOUND = """
+SAMPLES, BATCH = 5, 64
+
+def weight(key, x):
+    return -0.5 * jnp.sum((x - jax.random.normal(key, x.shape)) ** 2, axis=-1)
+
+def bound(key, x):
+    logs = jax.vmap(weight, in_axes=(0, None))(jax.random.split(key, SAMPLES), x)
+    return jnp.mean(jax.nn.logsumexp(logs, axis={axis}) - jnp.log({size})){mark}
+
+
+bound(jax.random.key(0), jnp.ones((BATCH, 3)))
+"""
+
+
 class ReductionOverWrongAxis(Rule):
     """Weights are normalised over one axis and summed over another.
 
@@ -71,6 +87,8 @@ class ReductionOverWrongAxis(Rule):
     `log_softmax` and what picks the entry of each label (`take_along_axis`, an index array, a one-hot mask).
     A sum or mean of what adds up to one, over that very axis, is the same number for every input.
     Positions that `argmin` finds are looked up along the axis that it goes over, and not along one reduced before.
+    What a sum is divided by (of a `logsumexp`, whose logarithm is subtracted) is the size of the axes it runs over,
+    and not of another one that is averaged over later.
 
     ## Why is this bad?
     With `softmax` over the batch the weights of one example depend on all others, and those of its time steps add up
@@ -122,6 +140,13 @@ class ReductionOverWrongAxis(Rule):
             "checked to add up to one, and made to once more",
         ),
         Example(_MIXTURE.format(axis=1, mark=""), "summed over the parts"),
+        Example(_BOUND.format(axis=0, size="SAMPLES", mark=""), "as many samples as are averaged"),
+        Example(
+            "def loss(x, y):\n    b, t = x.shape[0], x.shape[1]\n    error = (x - y) ** 2\n"
+            "    rows = error.sum(axis=1)\n    return (rows / b).sum(), (rows / t).mean(), error.sum(axis=0) / b\n\n"
+            "loss(jnp.ones((6, 9)), jnp.ones((6, 9)))\n",
+            "summed over both, in two steps",
+        ),
         Example(
             "def centred(x, name):\n    x = jax.nn.relu(x) if name == 'relu' else jax.nn.softmax(x)\n"
             "    return x - x.mean(axis=-1, keepdims=True)\n",
@@ -236,6 +261,14 @@ class ReductionOverWrongAxis(Rule):
             "the mean of what adds up to one",
         ),
         Example(_MIXTURE.format(axis=0, mark="  #!"), "summed over the points"),
+        Example(_BOUND.format(axis=-1, size="SAMPLES", mark="  #!"), "over the batch, by the samples"),
+        Example(_BOUND.format(axis=0, size="logs.shape[1]", mark="  #!"), "over the samples, by the batch"),
+        Example(
+            "def loss(x, y):\n    b = x.shape[0]\n    rows = jnp.sum((x - y) ** 2, axis=1)  #!\n"
+            "    return jnp.sqrt(rows / b).mean()\n\nloss(jnp.ones((6, 9)), jnp.ones((6, 9)))\n\n"
+            "def shares(x):\n    b = x.shape[0]\n    return x.sum(axis=1) / b  #?\n\nshares(jnp.ones((6, 9)))\n",
+            "divided by how many rows there are",
+        ),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
             "def pool(scores, values):\n    weights = jax.nn.softmax(scores, axis=0)  #!\n"
@@ -256,6 +289,7 @@ class ReductionOverWrongAxis(Rule):
         yield from samples(facts)
         yield from map(_of_two_ranks, two_ranks(facts))
         yield from judged_means(facts)
+        yield from judged_counts(facts)
         yield from judged_units(facts)
         yield from one_for_all(facts)
         yield from judged_positions(facts)
@@ -429,60 +463,4 @@ def _of_two_ranks(one: TwoRanks) -> Obligation:
         expected="one example gives the same, alone and in a batch",
         steps=(Step(one.one, "called for one example here"), Step(one.many, "called with one axis more here")),
         suggestion=f"name the axis: `{function}(axis=-1, keepdims=True)`, or call the function under `vmap`",
-    )
-
-
-_HANDED_ON = through_ops(*ELEMENTWISE, *KEEPING)
-
-
-def samples(facts: Facts) -> Iterator[Obligation]:
-    """Say of every spread of an array of which a mean is taken too whether both are over the same axes."""
-    flow, shapes = facts.flow, facts.get(Shapes)
-    for spread in facts.program.named("array.reduce"):
-        array = spread.operands[0] if spread.function in SPREADS and spread.operands else None
-        others = () if array is None else flow.readers.get(array, ())
-        for mean in (one for one in others if one.name == "array.reduce" and one.function in AVERAGES):
-            alike = _same_axes(spread, mean, shapes)
-            if alike:
-                yield proved(spread.span, "the mean of the same array is taken over the same axes")
-            elif alike is None or not _meet(spread.results, mean.results, facts):
-                yield unknown(spread.span, "whether the mean of the array is over the same axes is open")
-            else:
-                yield _apart(spread, mean, named(array, "the array"))
-
-
-def _same_axes(first: Op, second: Op, shapes: Shapes) -> bool | None:
-    """Whether two reductions of one array are over the same axes; None where that is not known."""
-    given = [one.arguments.get("axis") for one in (first, second)]
-    if given[0] is None and given[1] is None:
-        return True
-    axes = [axes_in(one) for one in given]
-    if axes[0] is None or axes[1] is None:
-        return None if isinstance(given[0], Value) or isinstance(given[1], Value) else False
-    if set(axes[0]) == set(axes[1]):
-        return True
-    dims = met(shapes, first, first.operands[0]).dims
-    if dims is not None:
-        return {axis % len(dims) for axis in axes[0]} == {axis % len(dims) for axis in axes[1]} if dims else None
-    # Of unknown rank, 0 and -1 may be the same axis.
-    return False if len({axis < 0 for one in axes if one is not None for axis in one}) == 1 else None
-
-
-def _meet(first: tuple[Value, ...], second: tuple[Value, ...], facts: Facts) -> bool:
-    """Whether something is computed of both."""
-    reached = [set(walk(one, lambda value: ahead(facts.flow, value, _HANDED_ON))) for one in (first, second)]
-    return not reached[0].isdisjoint(reached[1])
-
-
-def _apart(spread: Op, mean: Op, name: str) -> Obligation:
-    axes = [one.arguments.get("axis") for one in (spread, mean)]
-    return Obligation(
-        spread.span,
-        # What is centred row by row may well have one scale for all.
-        severity=Severity.WARNING if axes[0] is None else Severity.ERROR,
-        message=f"`{spread.function}` of {name} is over axis {axes[0]}, its `{mean.function}` over axis {axes[1]}",
-        current="mean and spread are of two samples, and are calculated with as if they were of one",
-        expected="both are taken over the same axes",
-        steps=(Step(mean.span, f"the mean over axis {axes[1]}"),),
-        suggestion=f"use `axis={axes[1]}` in both",
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.model import Abstract, Const
+from jaxaudit.ir import Size
 from jaxaudit.spans import Span
 
 Handler = Callable[[Interpreter, Arguments, Span], Abstract | None]
@@ -24,7 +25,9 @@ def _computed(function: Callable[..., object]) -> Handler:
             made = function(*values)
         except (TypeError, ValueError, OverflowError, ZeroDivisionError):
             return None
-        return Const(made) if isinstance(made, int | float) else None
+        # The logarithm of a size tells of what it is the size, which a number does not.
+        of_size = any(isinstance(value, Size) and value.name for value in values)
+        return Const(made) if isinstance(made, int) or (isinstance(made, float) and not of_size) else None
 
     return compute
 
