@@ -119,7 +119,7 @@ def test_a_project_is_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     first, second = block.splitlines()
     assert first.startswith("  rollout.py:14 rollout: warning value-never-read; scan carries carry; ")
     assert first.endswith(" not decided")
-    assert second == "  other.py:1 scale: line 1: `scale` never reads its parameter `factor`"
+    assert second == "  other.py:1 scale: line 1: `scale` never reads its parameter `factor`; 1 not decided"
     assert "  rollout.py rollout: vmap(lambda); scan(step)" in text
     assert "  rollout.py:16 scan(step): carried carry f32[3,8];" in text
 

@@ -65,6 +65,8 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },
     "Shapes": {
+        "integer-overflow": "where a range ends stands in the call",
+        "variance-merged-without-means": "how two means are weighed by their counts is algebra, for any number of samples",
         "order-not-restored": "which way a scan runs, and what turns its results, is written down",
         "bound-out-of-reach": "numbers that are written down are known",
         "ignored-argument": "which parameters a body mentions is syntax",
@@ -105,6 +107,7 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives, and which are `None`, is data flow",
     },
     "Uses": {
+        "ignored-argument": "which parameters a body mentions is syntax",
         "reduction-over-wrong-axis": "both axes stand in the calls",
         "bound-out-of-reach": "where a counter ends stands in the call",
         "average-not-returned": "what is given back is data flow",
@@ -122,6 +125,7 @@ INDEPENDENT = {
     },
     "TracingFacts": {
         "index-not-integer": "the type of an index is known with its shape",
+        "changed-copy-dropped": "what a body changes in place, and what it gives back, is data flow",
         "retrace-every-call": "an argument that no turn makes is the same in all",
         "reverse-through-while-loop": "what depends on what is data flow",
         "static-argument-misuse": "a constant can be hashed",

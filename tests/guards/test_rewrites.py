@@ -11,8 +11,11 @@ from benchmarks.rewrites import REWRITES
 from benchmarks.rewrites.survival import Outcome, of_rule, rewritten
 from jaxaudit.rules.registry import all_rules
 
-_HIDES = {"Extracted": 0.15, "Indexed": 0.15, "Leaves": 1}
-"""Which part of the findings words hide that are known to hide many; all others hide one in twenty, and one more."""
+_HIDES = {"AsTuple": 1, "Extracted": 0.15, "Indexed": 0.15, "Leaves": 1}
+"""Which part of the findings words hide that are known to hide many; all others hide one in twenty, and one more.
+
+A tuple in the place of a record takes away the very thing that most of these programs are about.
+"""
 
 _RECORD = "class Pair(typing.NamedTuple):\n    p: object\n    q: object\ny = Pair(1, q=2)\nz = y._replace(p=y.q)"
 CASES = {

@@ -134,9 +134,9 @@ def is_counted(facts: Facts, one: Normalised) -> bool:
 
 
 def is_looked_at(facts: Facts, value: Value) -> bool:
-    """Whether a number is only shown or checked, and nothing else is made of it."""
-    ends = facts.get(Uses).becomes(value) & EFFECTS
-    return bool(ends) and not ends & ~(Use.SHOWN | Use.TESTED)
+    """Whether nothing is known to be made of a number that goes beyond showing or checking it."""
+    ends = EFFECTS | Use.CARRIED | Use.DROPPED
+    return not facts.get(Uses).becomes(value) & ends & ~(Use.SHOWN | Use.TESTED)
 
 
 def is_grid(one: WeightedSum, flow: Flow) -> bool:

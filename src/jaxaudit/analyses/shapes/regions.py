@@ -175,7 +175,8 @@ def _after_turns(op: Op, look: Look) -> Facts:
     count = len(region.params) - 1
     left = [forget(look.read(value), stays) for value in region.results]
     columns = op.kind == "comprehension"
-    length = _turns(op, look) if op.every_turn else None
+    turns = _turns(op, look) if op.every_turn else UNKNOWN
+    length = turns if turns.known else None
     # An empty list among the elements of another is there to be filled, by whoever finds it there.
     kept = [NOTHING if columns and fact.items == () else fact for fact in left]
     made = [

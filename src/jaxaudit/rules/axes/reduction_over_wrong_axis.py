@@ -257,7 +257,7 @@ class ReductionOverWrongAxis(Rule):
             "def predict(logits):\n    return jax.nn.softmax(logits, axis=0).mean(axis=0)  #!\n\n"
             "def mixed(w):\n    shares = jnp.exp(jax.nn.log_softmax(w, axis=-1))  #!\n"
             "    return jnp.log(jnp.sum(shares, axis=-1))\n\n"
-            "predict(jnp.ones((4, 10))), mixed(jnp.ones((4, 10)))\n",
+            "def main():\n    return predict(jnp.ones((4, 10))), mixed(jnp.ones((4, 10)))\n",
             "the mean of what adds up to one",
         ),
         Example(_MIXTURE.format(axis=0, mark="  #!"), "summed over the points"),

@@ -139,7 +139,7 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
     if member is not None and name not in box.cls.fields and box.value is None:
         if not isinstance(member, Leaf):
             return member
-        if not is_replaced(box.cls, name):
+        if member.array and not is_replaced(box.cls, name):
             return _global_read(it, f"{box.cls.name}.{name}", member, span)
     if isinstance(member, ClassValue | Library):
         return member

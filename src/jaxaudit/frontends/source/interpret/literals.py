@@ -110,7 +110,7 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
         note_turns(it, node)
     first = node.generators[0]
     iterable = it.evaluate(first.iter)
-    turns = _turns(it, node, iterable) if unrolled.differ(it, iterable) else []
+    turns = _turns(it, node, iterable) if unrolled.differ(it, iterable, arrays=False) else []
     keys = keys_of(it, iterable) if len(node.generators) == 1 and not first.ifs else ()
     if turns:
         return it.heap.new(ListBox(tuple(_each(it, first, turns, lambda: it.evaluate(node.elt))), keys=keys))

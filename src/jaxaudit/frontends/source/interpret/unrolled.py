@@ -75,31 +75,35 @@ def _column(it: Interpreter, part: Abstract, count: int, span: Span) -> list[Abs
     return [subscripts.read(it, part, Const(at), span) for at in range(count)] if isinstance(part, _READ) else []
 
 
-def differ(it: Interpreter, iterable: Abstract) -> bool:
-    """Whether a loop runs over a few items that do not merge into one value."""
+def differ(it: Interpreter, iterable: Abstract, *, arrays: bool = True) -> bool:
+    """Whether a loop runs over a few items that do not merge into one value; with `arrays`, neither do arrays.
+
+    A comprehension gives a list of what it makes of each array, which goes by what they all are.
+    """
     if isinstance(iterable, Zip):
-        return any(differ(it, part) for part in iterable.parts)
+        return any(differ(it, part, arrays=arrays) for part in iterable.parts)
     items = known_items(it, iterable)
-    return bool(items) and len(items) <= _MOST and _differ(it, items)
+    return bool(items) and len(items) <= _MOST and _differ(it, items, arrays)
 
 
-def _differ(it: Interpreter, items: Sequence[Abstract]) -> bool:
+def _differ(it: Interpreter, items: Sequence[Abstract], arrays: bool) -> bool:
     first = items[0]
     if isinstance(first, TupleValue | Record):
         tuples = [item.items for item in items if isinstance(item, TupleValue | Record)]
         same = len(tuples) == len(items) and len({len(parts) for parts in tuples}) == 1
-        return not same or any(_differ(it, column) for column in zip(*tuples, strict=True))
+        return not same or any(_differ(it, column, arrays) for column in zip(*tuples, strict=True))
     integers = {item.value for item in items if isinstance(item, Const) and isinstance(item.value, int)}
-    return len(integers) > 1 or any(_is_structure(it, item) for item in items)
+    return len(integers) > 1 or any(_is_structure(it, item, arrays) for item in items)
 
 
-def _is_structure(it: Interpreter, item: Abstract) -> bool:
+def _is_structure(it: Interpreter, item: Abstract, arrays: bool) -> bool:
     if isinstance(item, Const):
         return item.value is None or isinstance(item.value, str)
     if isinstance(item, Leaf):
-        return item.array
+        return item.array and arrays
     if isinstance(item, Ref):
-        return isinstance(it.heap[item], ObjectBox | DictBox)
+        box = it.heap[item]
+        return isinstance(box, ObjectBox) or (isinstance(box, DictBox) and arrays)
     member = isinstance(item, Attribute) and isinstance(item.receiver, ClassValue)
     return member or is_function(item) or isinstance(item, ClassValue | PartialValue)
 

@@ -66,11 +66,11 @@ def judged_counts(facts: Facts) -> Iterator[Obligation]:
 
 def _of_other_axis(facts: Facts, one: _Counted, kept: int) -> Iterator[Obligation]:
     followed = [*_reductions(facts, one, kept)]
-    if any(op.function in ADDITIONS | {"logsumexp"} or op.name == "array.dot" for op in followed):
-        yield unknown(one.op.span, "the axis that is counted is summed over elsewhere")
+    if any(op is None or op.function in ADDITIONS | {"logsumexp"} or op.name == "array.dot" for op in followed):
+        yield unknown(one.op.span, "the axis that is counted is, or may be, summed over elsewhere")
         return
     counted, summed = axis_of(one.dims[kept]), "*".join(axis_of(one.dims[at]) for at in one.over)
-    averaged = [op for op in followed if op.function in AVERAGES]
+    averaged = [op for op in followed if op is not None and op.function in AVERAGES]
     steps = [Step(one.total.span, f"summed over `{summed}` here, and `{counted}` stays")]
     steps += [Step(op.span, f"`{counted}` is averaged over here, so that its size counts twice") for op in averaged[:1]]
     yield Obligation(
@@ -84,13 +84,17 @@ def _of_other_axis(facts: Facts, one: _Counted, kept: int) -> Iterator[Obligatio
     )
 
 
-def _reductions(facts: Facts, one: _Counted, kept: int) -> Iterator[Op]:
-    """Return what takes an axis away that a quotient still has."""
+def _reductions(facts: Facts, one: _Counted, kept: int) -> Iterator[Op | None]:
+    """Return what takes an axis away that a quotient still has, and None for what may do so."""
     starts = [made for by, made in onward(facts, Slot(one.total.operands[0], kept)) if by is one.total]
     before = walk(starts, lambda it: (made for _, made in onward(facts, it)))
     quotient = [it for it in before if it.value is one.op.result]
+    if not quotient:
+        yield None
     for it in walk(quotient, lambda it: (made for _, made in onward(facts, it))):
         rank = facts.get(Shapes).of(it.value).rank
+        if rank is None:
+            yield None
         for op in facts.flow.readers.get(it.value, ()):
             axes = axes_in(op.argument("axis")) if op.argument("axis") is not None else (it.place,)
             taken = op.name == "array.reduce" and axes is not None and rank is not None and it.place is not None
