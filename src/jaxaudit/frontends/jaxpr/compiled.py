@@ -31,6 +31,8 @@ class Compiled:
         self._due = 2
         functools.update_wrapper(self, jitted)
         self.__wrapped__ = getattr(jitted, "__wrapped__", jitted)
+        # From Python 3.12 on, `isinstance(f, jax.stages.Wrapped)` asks for what an object has itself.
+        self.__dict__.update({name: getattr(jitted, name) for name in dir(jitted) if not name.startswith("_")})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it, unless it was called often enough; calls inside other functions do not count."""
