@@ -85,7 +85,7 @@ def _is_own(it: Interpreter, loop: ast.stmt, name: str) -> bool:
     if it.frame.function is None:
         return False
     scope = it.frame.function.node
-    changes = sum(isinstance(base, ast.Name) and base.id == name for base, _ in changing(scope))
+    changes = sum(isinstance(base, ast.Name) and base.id == name for base, *_ in changing(scope))
     blocks = [block for one in walk(scope) for _, block in ast.iter_fields(one) if isinstance(block, list)]
     before = [one for block in blocks if loop in block for one in block[: block.index(loop)]]
     made = [one for one in before if isinstance(one, ast.Assign | ast.AnnAssign) and isinstance(one.value, ast.List)]

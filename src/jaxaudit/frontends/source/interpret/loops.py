@@ -114,7 +114,8 @@ class Loop:
     def __init__(
         self, it: Interpreter, op: str, node: ast.expr | ast.stmt, names: frozenset[str], attrs: dict[str, object]
     ) -> None:
-        self.it, self.op, self.span, self.names, self.attrs = it, op, it.span(node), names, attrs
+        self.it, self.op, self.span, self.attrs = it, op, it.span(node), attrs
+        self.names = names | _renewed(it, node)
         self.split: dict[int, tuple[_Holder, Box]] = {}
         self.before: Env = dict(it.frame.env)
         # A variable that is assigned holds another object after the first turn.
@@ -201,7 +202,7 @@ class Loop:
     def _expected(self, node: ast.AST) -> set[int]:
         """Return the objects that the body changes by its own statements, of those that were there before."""
         found: set[int] = set()
-        for base, method in changing(node):
+        for base, method, _ in changing(node):
             root = base
             while isinstance(root, ast.Attribute | ast.Subscript):
                 root = root.value
@@ -313,6 +314,13 @@ class Loop:
         if isinstance(head, TupleValue | Record):
             return any(self._is_split(item) for item in head.items)
         return isinstance(head, Ref) and head.id in self.split
+
+
+def _renewed(it: Interpreter, node: ast.AST) -> set[str]:
+    """Return the variables that hold a container known as one value, which a loop's statements change."""
+    changed = (base for base, method, is_dict in changing(node) if is_dict or method in CHANGES)
+    names = (base.id for base in changed if isinstance(base, ast.Name))
+    return {name for name in names if isinstance(held := it.frame.env.get(name), Leaf) and not held.array}
 
 
 def parts_of(box: Box) -> Mapping[Any, Abstract] | None:

@@ -99,7 +99,11 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
         attributes.forget(it, receiver.value)
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
         attrs = {"function": f".{name}"}
-        return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result)
+        made = it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result
+        if name in CHANGES:
+            changed = it.emit("py.container", span, attrs={"kind": "dict"}, operands=(receiver.value, made)).result
+            subscripts.renew(it, receiver, changed)
+        return Leaf(made)
     if row is None or not _KEYWORDS.issuperset(given.keywords):
         # No method of arrays has such a keyword: the receiver is something else.
         return _unknown(it, receiver, name, given, span)

@@ -31,7 +31,7 @@ from jaxaudit.frontends.source.values.model import (
     placed,
 )
 from jaxaudit.frontends.source.values.structure import argument, common_class, kind_of, materialise, options, rebuild
-from jaxaudit.ir import Argument
+from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.jax import REFERENCE
 from jaxaudit.spans import Span
@@ -202,12 +202,24 @@ def write(
         it.heap[one] = OpaqueBox(made, kind_of(it, one))
     if isinstance(base, Ref):
         attrs |= {"object": base.id, "private": is_private(it.frame, base)}
+    if isinstance(base, Leaf) and isinstance(index, Const) and isinstance(index.value, str):
+        # An entry under a text: a dict, and no array that the rules on arrays tell of.
+        changed = it.emit("py.set_item", span, {"base": base.value, **arguments}, attrs).result
+        renew(it, base, changed)
+        return
     if known or not isinstance(base, Ref):
         whole = {} if known else {"base": materialise(it, base, span)}
         it.emit("py.set_item", span, {**whole, **arguments}, attrs, results=0)
         return
     changed = it.emit("py.set_item", span, {"base": materialise(it, base, span), **arguments}, attrs).result
     it.heap[base] = OpaqueBox(changed, kind_of(it, base))
+
+
+def renew(it: Interpreter, changed: Leaf, value: Value) -> None:
+    """Give the variables that hold a container known as one value the value that it is after a change."""
+    env = it.frame.env
+    for name in [name for name, held in env.items() if isinstance(held, Leaf) and held.value is changed.value]:
+        env[name] = changed.at(value)
 
 
 def _write_box(it: Interpreter, base: Ref, index: Abstract, value: Abstract, span: Span) -> bool:

@@ -102,17 +102,22 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def changing(node: ast.AST) -> tuple[tuple[ast.expr, str], ...]:
-    """Return the objects that a loop's statements store into or call a method of, with the name of the method."""
-    found: list[tuple[ast.expr, str]] = []
+def changing(node: ast.AST) -> tuple[tuple[ast.expr, str, bool], ...]:
+    """Return the objects that a loop's statements store into or call a method of.
+
+    Beside each stands the name of the method, and whether an entry under a text is stored: then it is a dict.
+    """
+    found: list[tuple[ast.expr, str, bool]] = []
     pending = [*children(node)]
     while pending:
         current = pending.pop()
         match current:
+            case ast.Subscript(ctx=ast.Store(), slice=ast.Constant(value=str())):
+                found.append((current.value, "", True))
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
-                found.append((current.value, ""))
+                found.append((current.value, "", False))
             case ast.Call(func=ast.Attribute(attr=method, value=base)):
-                found.append((base, method))
+                found.append((base, method, False))
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
                 continue
         pending += children(current)
