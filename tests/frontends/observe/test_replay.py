@@ -118,6 +118,22 @@ def length(w, x):
 
 
 @jax.jit
+def restarted(keys):
+    def start(key):
+        key, sub = jax.random.split(key)
+        return jax.random.normal(sub), key
+
+    def step(state, _):
+        x, key = state
+        key, sub = jax.random.split(key)
+        x = x + jax.random.normal(sub)
+        # Both sides of the choice draw, since there are several states, and one of them is thrown away.
+        return jax.lax.cond(jnp.abs(x) > 2.0, lambda one: start(one[1]), lambda one: one, (x, key)), x
+
+    return jax.vmap(lambda key: jax.lax.scan(step, start(key), None, length=20))(keys)
+
+
+@jax.jit
 def noisy(key):
     first, second, *more = jax.random.split(key, 6)
 
@@ -135,6 +151,7 @@ looked_up(jnp.asarray(table), jnp.asarray(ids), jnp.asarray(labels))
 hashed(jnp.asarray(words, jnp.int32), jnp.arange(20))
 attended(jnp.asarray(table[:, 0]), jnp.asarray(table[:, 0] > 0).at[0].set(True))
 jax.grad(length)(jnp.ones(3), jnp.asarray(drawn.normal(size=(2, 3)) * np.array([[0.0], [1.0]])))
+restarted(jax.random.split(jax.random.key(7), 5))
 noisy(jax.random.key(len(sys.argv)))
 """
 )

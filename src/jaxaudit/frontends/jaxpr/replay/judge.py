@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,10 @@ class Suspect:
     other: Frame | None = None
     backward: bool = False
     doubtful: bool = False
+    key: bytes = b""
+    """The bits of a key that served twice."""
+    before: str = ""
+    """The equation that drew with it first, where that is another one."""
 
 
 def suspects(notes: Mapping[str, Array], ways: Ways, places: Places) -> Iterator[Suspect]:
@@ -92,12 +97,14 @@ def shared_keys(notes: Mapping[str, Array], ways: Ways, places: Places) -> Itera
         turns = [[row[:-1].tobytes() for row in turn if row[-1]] for turn in note.reshape(-1, *note.shape[-2:])]
         text = _repeated(turns)
         bits = {one for turn in turns for one in turn}
-        before = next((first[one] for one in bits if one in first), None)
+        again = next((one for one in sorted(bits) if one in first), None)
         if text:
-            yield Suspect(at, *text, users)
-        elif before is not None and before[1] != users and users not in told:
+            yield Suspect(at, *text[:2], users, key=text[2])
+        elif again is not None and first[again][1] != users and users not in told:
             told.add(users)
-            yield Suspect(at, "key", "the same key was drawn with before", users, other=_apart(before[1], users))
+            before, where = first[again]
+            other = _apart(where, users)
+            yield Suspect(at, "key", "the same key was drawn with before", users, other, key=again, before=before)
         for one in bits:
             first.setdefault(one, (at, users))
 
@@ -107,16 +114,20 @@ def _apart(one: Sequence[Frame], other: Sequence[Frame]) -> Frame:
     return next((frame for frame in one if frame not in other), one[0])
 
 
-def _repeated(turns: Sequence[Sequence[bytes]]) -> tuple[str, str] | None:
+def _repeated(turns: Sequence[Sequence[bytes]]) -> tuple[str, str, bytes] | None:
+    """Return what shares a key, how many there are of it, and that key."""
     ran = [turn for turn in turns if turn]
     for turn in ran:
         if len(set(turn)) < len(turn):
-            return "elements", f"{len(turn)} elements draw with {_keys(len(set(turn)))}"
-    bits = {one for turn in ran for one in turn}
-    count = sum(map(len, ran))
-    if len(ran) > 1 and len(bits) < count:
-        return "turns", f"{len(ran)} turns draw with {_keys(len(bits))}"
+            return "elements", f"{len(turn)} elements draw with {_keys(len(set(turn)))}", _commonest(turn)
+    drawn = [one for turn in ran for one in turn]
+    if len(ran) > 1 and len(set(drawn)) < len(drawn):
+        return "turns", f"{len(ran)} turns draw with {_keys(len(set(drawn)))}", _commonest(drawn)
     return None
+
+
+def _commonest(keys: Sequence[bytes]) -> bytes:
+    return Counter(keys).most_common(1)[0][0]
 
 
 def _keys(count: int) -> str:

@@ -106,7 +106,8 @@ def _told(site: Site) -> Iterator[Replayed]:
     calls = f"1 call of `{site.name}`" + (f", {turns} turns" if turns else "")
     found = list(suspects(notes, interpreter.way, call.places))
     wrong = [one for one in found if one.text]
-    kept = [*_mattering(call, wrong), *shared_keys(notes, interpreter.way, call.places)]
+    wrong += shared_keys(notes, interpreter.way, call.places)
+    kept = list(_mattering(call, wrong))
     if _not_finite(outs):
         beyond = {one.at for one in wrong}
         kept += (one for one in _infinite(call, [one for one in outs if _is_inexact(one)]) if one.at not in beyond)
@@ -140,15 +141,29 @@ def _work(jaxpr: Any) -> tuple[int, float]:
 
 
 def _mattering(call: _Call, wrong: Sequence[Suspect]) -> Iterator[Suspect]:
-    """Return those equations whose results would be others, had they done what they did in another way."""
+    """Return those equations whose results would be others, had they done what they did in another way.
+
+    Of a key that served twice both draws have to matter: a `cond` under `vmap` makes both of its branches draw, and
+    throws the numbers of one away.
+    """
     tried = wrong[:_MOST_SUSPECTS]
     if not tried:
         return
-    changes = [(one.at, watches.unwrapped if one.kind == "wrap" else watches.elsewhere) for one in tried]
-    first, others = call.changed(changes)
-    for one, outs in zip(tried, others, strict=True):
-        if any(before.tobytes() != after.tobytes() for before, after in zip(first, outs, strict=True)):
-            yield one
+    changes = [(number, at, change) for number, one in enumerate(tried) for at, change in _otherwise(one)]
+    first, others = call.changed([(at, change) for _, at, change in changes])
+    idle = {
+        number
+        for (number, *_), outs in zip(changes, others, strict=True)
+        if all(before.tobytes() == after.tobytes() for before, after in zip(first, outs, strict=True))
+    }
+    yield from (one for number, one in enumerate(tried) if number not in idle)
+
+
+def _otherwise(one: Suspect) -> list[tuple[str, Change]]:
+    """Return what is to be changed to see whether an equation matters."""
+    if one.key:
+        return [(at, watches.redrawn(one.key)) for at in (one.before, one.at) if at]
+    return [(one.at, watches.unwrapped if one.kind == "wrap" else watches.elsewhere)]
 
 
 def _infinite(call: _Call, outs: Sequence[Array]) -> Iterator[Suspect]:

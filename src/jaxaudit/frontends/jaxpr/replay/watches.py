@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
@@ -158,3 +158,15 @@ def made_finite(equation: Any, given: Sequence[Array], outs: Sequence[Array]) ->
     """Give finite numbers instead of those that are not."""
     jnp = compat.jax.numpy
     return [jnp.where(jnp.isfinite(one), one, 0) if _is_float(one) else one for one in outs]
+
+
+def redrawn(key: bytes) -> Callable[[Any, Sequence[Array], Sequence[Array]], Sequence[Array]]:
+    """Give other random numbers wherever one key is drawn with, by the bits of that key."""
+
+    def change(equation: Any, given: Sequence[Array], outs: Sequence[Array]) -> Sequence[Array]:
+        jnp, bits = compat.jax.numpy, compat.jax.random.key_data(given[0])
+        same = (bits == compat.np.frombuffer(key, bits.dtype)).all(axis=-1)
+        same = same.reshape(same.shape + (1,) * (outs[0].ndim - same.ndim))
+        return [jnp.where(same, one + 1 if _is_float(one) else ~one, one) for one in outs]
+
+    return change
