@@ -85,8 +85,11 @@ def with_constants(program: Program, source: Program, shapes: Shapes) -> Program
     twins = _twins([known for some in (*made.values(), entered.values()) for known in some])
     if not twins:
         return program
-    pairs = (*_made(program, made), *_entered(program, entered))
-    names = {value: declared for value, known in pairs if (declared := _declared(known, twins)) is not None}
+    told: dict[Value, set[Declared | None]] = defaultdict(set)
+    for value, known in (*_made(program, made), *_entered(program, entered)):
+        told[value].add(_declared(known, twins))
+    # Turns of a loop make several values at one place: where these have several names, it is not known which is whose.
+    names = {value: one for value, some in told.items() if len(some) == 1 and (one := next(iter(some))) is not None}
     return replace(program, declared={**names, **program.declared}) if names else program
 
 
