@@ -100,6 +100,12 @@ class Op(Attributes):
         return self.spelling.rpartition(".")[2].removeprefix("filter_")
 
     @property
+    def is_inner(self) -> bool:
+        """Whether a trace shows it as a part of what another function does, one of JAX or of a library."""
+        written = self.api in ("", self.function) or self.api.startswith("operator")
+        return bool(self.within or self.library) or not written
+
+    @property
     def base(self) -> Value | None:
         """The array that a function rearranges or takes elements of: its first argument, else the first operand."""
         first = next(iter(self.arguments.values()), None)

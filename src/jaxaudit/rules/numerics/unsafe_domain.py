@@ -126,8 +126,7 @@ class UnsafeDomain(Rule):
 def _is_by_hand(op: Op) -> bool:
     """Whether the user wrote this very function or an operator, and no library or derivative is made of it."""
     traced_division = op.function == "divide" and not (op.api or op.is_operator or op.qualified.startswith("jax."))
-    written = op.api in ("", op.function) or op.api.startswith("operator")
-    return written and not op.is_derived and not traced_division
+    return not op.is_inner and not op.is_derived and not traced_division
 
 
 def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:

@@ -108,9 +108,8 @@ def _tested(op: Op) -> Value | None:
     """Return the index that an op asks about whether it is there."""
     x, y = op.arguments.get("x"), op.arguments.get("y")
     asks = isinstance(y, int) and (op.function, int(y)) in _TESTS
-    # JAX's own test before it counts a negative index from the end is no question of the author's.
-    asks = asks and op.api not in ("getitem", "take", "take_along_axis")
-    return x if asks and isinstance(x, Value) else None
+    # What JAX's functions test inside is no question of the author's: whether to count an index from the end.
+    return x if asks and not op.is_inner and isinstance(x, Value) else None
 
 
 def _mixed(read: Value, tests: list[Value], flow: Flow) -> Op | None:
