@@ -102,7 +102,9 @@ def _lands_on(dims: Sequence[Dim] | None) -> int | None:
 def _is_diagonal(op: Op, flow: Flow) -> bool:
     """Whether something is multiplied with a matrix that has nothing beside its diagonal."""
     makers = (flow.maker(one) for one in op.operands)
-    return op.function == "multiply" and any(one is not None and one.function in DIAGONAL_MATRICES for one in makers)
+    return op.function == "multiply" and any(
+        one is not None and not DIAGONAL_MATRICES.isdisjoint((one.function, one.api)) for one in makers
+    )
 
 
 def _is_added(facts: Facts, landing: _Landing) -> bool:

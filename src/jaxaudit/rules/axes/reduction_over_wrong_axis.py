@@ -22,7 +22,7 @@ from jaxaudit.analyses.axes.weights import (
 )
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import behind, last, nothing, readers
+from jaxaudit.analyses.queries import ahead, behind, last, nothing, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
@@ -419,7 +419,9 @@ def _is_checked(total: Op, facts: Facts) -> bool:
     """Whether it is only made sure that entries add up to one, or they are divided by their sum once more."""
     if total.function in ADDITIONS and is_looked_at(facts, total.result):
         return True
-    reading = [one for one in readers(facts.flow, total.result) if not one.regions and one.name != "py.return"]
+    names = walk((total.result,), lambda one: ahead(facts.flow, one, lambda op: op.name in MOVING))
+    found = [op for one in names for op in facts.flow.readers.get(one, ())]
+    reading = [op for op in found if not op.regions and op.name not in MOVING | {"py.return"}]
     again = any(one.function == "divide" and one.operands[-1] is not one.operands[0] for one in reading)
     kinds = (one.function in EQUALITY_CHECKS | SUMS_OF_TWO and len(one.operands) == 1 for one in reading)
     return again or (bool(reading) and all(kinds))
