@@ -246,7 +246,8 @@ def _is_whole(reader: Reader, part: Product, parts: Products, spread: Value) -> 
     divergence = len(part.factors) == 1 and numbers == -part.coefficient
     makers = [(one, reader.sums.maker(factor)) for one in parts if len(one.factors) == 1 for factor in one.factors]
     if any(op is not None and op.function == "log" and not op.operands for _, op in makers):
-        return True
+        # Beside `log(2 pi)` the spread divides the square of a distance: a product with noise is a sample.
+        return any(sum(one.exponent for one in powers if one.value is of.value) == 2.0 for of in powers)
     squares = [one for one, op in makers if op is not None and op.function in ("square", "power", "multiply")]
     return divergence and any(one in squares for one in alike)
 

@@ -102,6 +102,23 @@ class UnevenReset(Rule):
         Example(_TOLD.format(steps="steps * (1 - done)", mark=""), "a sum that starts anew where it is told of"),
         Example(
             """
+def train(weights, x, key):
+    def body(carry, key):
+        x, done = carry
+        x = x + jnp.tanh(weights * x)
+        done = jnp.abs(x) > 3.0
+        return (jnp.where(done, jax.random.normal(key), x), done), x
+
+    carry = (x, jnp.zeros(x.shape, bool))
+    for i in range(10):
+        carry, seen = jax.lax.scan(body, carry, jax.random.split(jax.random.fold_in(key, i), 8))
+        weights = weights - 0.1 * seen.mean()
+    return weights
+""",
+            "what learns goes on beyond the end of episodes",
+        ),
+        Example(
+            """
 def exchanged(kernel, other, state, accept):
     first, info = kernel(state)
     second, more = other(state)

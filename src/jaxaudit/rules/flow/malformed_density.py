@@ -51,6 +51,16 @@ class MalformedDensity(Rule):
     valid = (
         Example(_LOSS.format(weight="0.5 * ", mark=""), "half of a log-variance"),
         Example(_DIVERGENCE.format(times="2.0 * ", weight="", mark=""), "both forms of a divergence"),
+        Example(
+            """
+            def act(mean, log_std, key):
+                noise = jax.random.normal(key, mean.shape)
+                raw = mean + jnp.exp(log_std) * noise
+                log_prob = -0.5 * (noise**2 + jnp.log(2.0 * jnp.pi)) - log_std
+                return jnp.tanh(raw), log_prob - 2.0 * (jnp.log(2.0) - raw - jax.nn.softplus(-2.0 * raw))
+            """,
+            "the sample stands beside the density",
+        ),
     )
     invalid = (
         Example(_LOSS.format(weight="", mark="  #!"), "half is missing"),

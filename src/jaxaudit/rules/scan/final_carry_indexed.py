@@ -34,7 +34,7 @@ class FinalCarryIndexed(Rule):
     ## What it does
     A scan gives its last state and, stacked, what each step gave out. Where `[-1]` is taken of the last state, this
     compares its first axis with the axes of what is scanned: the first one is that of the steps, the next that of the
-    batch.
+    batch. What the entries of a state are that has one axis alone is left open.
 
     ## Why is this bad?
     The last state has no axis of steps. `[-1]` picks the last example of the batch, and what follows broadcasts it to
@@ -69,6 +69,16 @@ class FinalCarryIndexed(Rule):
         return h[-1]
 
     top(None, jnp.ones((20, 16)))
+
+    ## places in a vector
+    def score(emissions):
+        def advance(alpha, scores):
+            return jnp.logaddexp(alpha, jnp.roll(alpha, 1)) + scores, None
+
+        alpha, _ = jax.lax.scan(advance, emissions[0], emissions[1:])
+        return alpha[-1]
+
+    score(jnp.ones((20, 5)))
     """
     )
     invalid = "    ## of the state" + _PROGRAM.format(taken="hs, _", used="hs[-1]", mark="  #!")
@@ -98,6 +108,8 @@ def _judged(scan: Op, use: Op, shapes: Shapes) -> Obligation:
         return unknown(use.span, "what the first axis of the last state is, is not known")
     if any(_is_one(state[0], dims[0]) for dims in scanned):
         return proved(use.span, "the state has as many entries as there are steps")
+    if len(state) == 1:
+        return unknown(use.span, "whether the entries of a vector are examples, or places in one, is not known")
     if any(_is_one(state[0], dim) for dims in scanned for dim in dims[1:]):
         return _finding(scan, use)
     return unknown(use.span, "what the first axis of the last state is, is not known")

@@ -54,7 +54,12 @@ class _Turn:
     @cached_property
     def choices(self) -> list[Op]:
         """All that is chosen element by element in the turn."""
-        return [op for op in self._body.walk() if op.name == "array.select"]
+        # What a loop inside chooses is chosen in its turns, and not in those of this loop.
+        inner = {id(region) for op in self._body.walk() if op.name in LOOPS for region in op.regions}
+        found = [op for op in self._body.walk() if op.name == "array.select"]
+        places = self._flow.places
+        around = {op: {id(region) for region, _ in places.up(places.region_of[op])} for op in found}
+        return [op for op in found if inner.isdisjoint(around[op])]
 
     @cached_property
     def _made_of(self) -> list[tuple[Value, Value, set[Value]]]:
