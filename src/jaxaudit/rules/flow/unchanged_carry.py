@@ -19,12 +19,29 @@ from jaxaudit.ir.interfaces import Loop, Part, given_to
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.flow._shared.invariants import Outdated, outdated
 from jaxaudit.rules.flow._shared.phrases import called, noted
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import lost_successors
 from jaxaudit.spans import Span
 
 _CALLS = ("py.call", "py.call_library", "py.call_unknown", "array.map", "tree.map")
+
+_FORCES = """
+def energy(position):
+    return jnp.sum(position**4)
+
+def simulate(position):
+    def step(carry, _):
+        position, force, first = carry
+        position = position + 0.1 * force
+        newer = jax.grad(energy)(position)
+        return (position, {handed}), (energy(position) - first, newer.max()){mark}
+
+    return jax.lax.scan(step, (position, jax.grad(energy)(position), energy(position)), None, length=9)
+
+simulate(jnp.ones(3))
+"""
 
 
 class UnchangedCarry(Rule):
@@ -33,7 +50,8 @@ class UnchangedCarry(Rule):
     ## What it does
     Finds loops that read a part of their state and hand it into the next turn as it was, while a step in the body gives
     something of the same shape that depends on it and that nothing reads. Also finds copies that are left behind: the
-    weights of a teacher follow those of a student, and its statistics do not follow the student's.
+    weights of a teacher follow those of a student, and its statistics do not follow the student's. And parts that start
+    as a function of another part, where each turn calls that function for the renewed one and keeps the old result.
 
     ## Why is this bad?
     Every turn starts from the first value: the agent acts on the first observation for ever, the cache stays empty.
@@ -65,6 +83,7 @@ class UnchangedCarry(Rule):
             "    return jax.lax.scan(body, jnp.ones(3), None, length=5)\n\nrun(jnp.eye(3))\n",
             "handed on",
         ),
+        Example(_FORCES.format(handed="newer, first", mark=""), "one follows, and one is kept for comparison"),
     )
     invalid = (
         Example(
@@ -75,6 +94,7 @@ class UnchangedCarry(Rule):
             "    return jax.lax.scan(body, (jnp.ones(3), jnp.ones(3)), None, length=5)\n\nrun(jnp.eye(3))\n",
             "the observation of the first step for ever",
         ),
+        Example(_FORCES.format(handed="force, first", mark="  #!"), "the forces of the first positions for ever"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -92,6 +112,7 @@ class UnchangedCarry(Rule):
                     yield proved(op.span, f"each turn hands a new `{param.name}` on")
             if loop is not None:
                 yield from (_left_behind(one) for one in _left_copies(loop, flow))
+                yield from (_outdated(one, _handed_on(loop, one.param, flow)) for one in outdated(loop, flow))
                 yield from (
                     _beside(one, noted[one.unread]) for one in _unread_beside(loop, flow) if one.unread in noted
                 )
@@ -152,6 +173,23 @@ def _left_behind(left: _Left) -> Obligation:
         steps=(Step(left.read.span, "both are read together here"),),
         suggestion="hand a newer one on",
         cause=(left.copy,),
+    )
+
+
+def _outdated(found: Outdated, span: Span) -> Obligation:
+    name, moving = named(found.param, "this"), named(found.moving, "another part")
+    function = "a function" if called(found.newer) == "lambda" else f"`{called(found.newer)}`"
+    return Obligation(
+        span,
+        message=f"this part of the state stays what {function} gave for the first {moving}, which moves in every turn",
+        current=f"each turn calls {function} for its new {moving}, and hands on what it began with",
+        expected=f"what {function} gives for the new {moving} goes into the next turn",
+        steps=(
+            Step(found.start.span, f"the loop starts with what {function} gives for {moving}"),
+            Step(found.newer.span, f"{function} is called for the new {moving} here"),
+        ),
+        suggestion="hand the newer one on",
+        cause=(found.param,),
     )
 
 
