@@ -296,6 +296,9 @@ DISCRETE_DRAWS = _ids(
 
 RANKINGS = EXTREMES | PICKED_POSITIONS | _ids("sort argsort top_k")
 """Find out which elements are the best."""
+LABELS = _ids("one_hot smooth_labels")
+"""Functions that give a distribution over classes for a label: entries from zero to one that add up to one."""
+
 MASKS = _ids("tril triu tri one_hot bernoulli make_causal_mask make_attention_mask combine_masks")
 """Make arrays that say which elements count."""
 

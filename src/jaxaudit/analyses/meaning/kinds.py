@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 
 from jaxaudit.ir import Op
-from jaxaudit.ir.functions import POSITIONS, TRUTHS
+from jaxaudit.ir.functions import LABELS, POSITIONS, TRUTHS
 from jaxaudit.ir.record import record
 
 
@@ -55,6 +55,7 @@ class Meaning:
 MADE_BY: dict[str, Kind] = {
     "softmax": Kind.PROBABILITIES,
     "sigmoid": Kind.PROBABILITIES,
+    **dict.fromkeys(LABELS, Kind.PROBABILITIES),
     "log_softmax": Kind.LOG_PROBABILITIES,
     "log_sigmoid": Kind.LOG_PROBABILITIES,
     "tanh": Kind.SQUASHED,

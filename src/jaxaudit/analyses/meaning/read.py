@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from math import isclose
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.elements import maker_of_elements
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning.kinds import MADE_BY, ONE_A_STEP, Kind, Meaning, named
-from jaxaudit.analyses.queries import Answers, holders, walk
+from jaxaudit.analyses.queries import Answers, holders, walk, whole_of
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMALISED_EXPONENTIALS, SCALINGS, SPREADS, SUMS_OF_TWO
+from jaxaudit.ir.functions import AVERAGES, BOUNDS, LABELS, NORMALISED_EXPONENTIALS, SCALINGS, SPREADS, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop, inside_of, moved, source_of
 from jaxaudit.ir.ops import BRANCHES, JOINING, PASSED_ON
 from jaxaudit.ir.record import record
@@ -207,7 +208,7 @@ class Meanings:
         if op.name in JOINING:
             return _common((one for one in op.operands if one is not op.arguments.get("condition")), ask)
         if op.name == "array.map":
-            return normal_form(op, self.flow) or self._computed(op, ask)
+            return normal_form(op, self.flow) or self._mixture(op, ask) or self._computed(op, ask)
         whole = op.operands[0] if op.name == "array.reduce" and op.function == "sum" and op.operands else moved(op)
         found = None if whole is None else ask(whole)
         if found is None or op.name == "array.reduce":
@@ -228,6 +229,26 @@ class Meanings:
                 return Meaning(Kind.PROBABILITIES, op, "exp")
             case _:
                 return inner if op.function in SUMS_OF_TWO and _stays(op, inner.kind) else None
+
+    def _mixture(self, op: Op, ask: Ask) -> Meaning | None:
+        """Return what `w * p + (1 - w) * q` is: a mixture of two distributions is one."""
+        if op.function != "add" or len(op.operands) != 2:
+            return None
+        first, second = [self._weighted(one, ask) for one in op.operands]
+        if first is None or second is None or not _adds_up(first[0], second[0], self.flow):
+            return None
+        kinds = {first[1].kind, second[1].kind}
+        return Meaning(Kind.PROBABILITIES, op, "a mixture") if kinds == {Kind.PROBABILITIES} else None
+
+    def _weighted(self, value: Value, ask: Ask) -> tuple[Argument, Meaning] | None:
+        """Return the weight and the meaning of what is weighed."""
+        made = self.flow.maker(value)
+        sides = (made.arguments.get("x"), made.arguments.get("y")) if made is not None else ()
+        for weight, other in (sides, sides[::-1]) if made is not None and made.function == "multiply" else ():
+            found = ask(other) if isinstance(other, Value) else None
+            if found is not None:
+                return weight, found
+        return None
 
     def _is_constant(self, value: Value) -> bool:
         made = self.flow.own_maker(value)
@@ -251,6 +272,19 @@ class Meanings:
         return Meaning(found.kind, found.made, found.how)
 
 
+def _adds_up(first: Argument, second: Argument, flow: Flow) -> bool:
+    """Whether two weights add up to one."""
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        return isclose(first + second, 1.0)
+    for one, other in ((first, second), (second, first)):
+        made = flow.maker(one) if isinstance(one, Value) else None
+        if made is not None and made.function == "subtract" and isinstance(other, Value):
+            whole, less = made.arguments.get("x"), made.arguments.get("y")
+            if whole == 1 and isinstance(less, Value) and whole_of(flow, less) is whole_of(flow, other):
+                return True
+    return False
+
+
 def _common(values: Iterable[Value], ask: Ask) -> Meaning | None:
     """Return the meaning that all values share."""
     first: Meaning | None = None
@@ -263,7 +297,7 @@ def _common(values: Iterable[Value], ask: Ask) -> Meaning | None:
 
 
 def _by_function(op: Op) -> Meaning | None:
-    kind = MADE_BY.get(op.function) if op.name in _MAKING else None
+    kind = MADE_BY.get(op.function) if op.name in _MAKING or op.function in LABELS else None
     return None if kind is None else Meaning(kind, op, op.function, op.arguments.get("axis", -1))
 
 

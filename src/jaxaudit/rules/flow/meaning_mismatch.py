@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
 from jaxaudit.analyses.meaning.read import Taker, scores
 from jaxaudit.ir import Op, Program
-from jaxaudit.ir.functions import ARITHMETIC
+from jaxaudit.ir.functions import ARITHMETIC, LABELS
 from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
@@ -66,6 +66,21 @@ class MeaningMismatch(Rule):
                 return optax.kl_divergence(jax.nn.softmax(x @ student), jax.nn.softmax(y))  #!
             """,
             "scores for labels, probabilities for their logarithms",
+        ),
+        Example(
+            """
+            import optax
+
+            def smoothed(w, x, classes):
+                labels = optax.smooth_labels(jax.nn.one_hot(classes, 10), 0.1)
+                return optax.softmax_cross_entropy(labels, x @ w).mean()  #!
+
+            def mixed(w, x, classes, share):
+                labels = jax.nn.one_hot(classes, 10)
+                labels = share * labels + (1.0 - share) * labels[::-1]
+                return optax.softmax_cross_entropy(labels, x @ w).mean()  #!
+            """,
+            "labels for logits",
         ),
         Example(_LOSS.format(made="jax.nn.softmax(x @ w)", mark="  #!"), "probabilities in a logits loss"),
         Example(
@@ -125,15 +140,17 @@ def _judge_logits(taker: Taker, found: Meaning) -> Obligation | None:
     if found.kind is not Kind.PROBABILITIES:
         return _fits(taker, found) if found.kind is Kind.LOG_PROBABILITIES else None
     applies = f"`{taker.by}` applies a {taker.applies} itself"
+    a_loss = taker.op.loss or taker.op.library in APPLIED_TO_LOGITS
     if found.how not in ("softmax", "sigmoid"):
-        return _finding(taker, found, "the function takes logits or log-probabilities", sure=found.how == "exp")
+        # A loss that is given labels for logits has its arguments exchanged.
+        sure = found.how == "exp" or bool(a_loss)
+        return _finding(taker, found, "the function takes logits or log-probabilities", sure=sure)
     if found.how != taker.applies:
         return _finding(taker, found, applies, sure=False)
     if found.how == "softmax" and (found.axis is None or _plain(found.axis) != _plain(taker.axis)):
         # Another axis is normalised on purpose; one that is not known may be.
         if found.axis is not None and taker.axis is not None:
             return None
-        a_loss = taker.op.loss or taker.op.library in APPLIED_TO_LOGITS
         return _finding(taker, found, f"`{taker.by}` normalises once more", sure=a_loss)
     if taker.by == "categorical":
         applies = "it takes unnormalised log-probabilities and draws from the softmax of what it is given"
@@ -156,8 +173,8 @@ def _judge_inverse(op: Op, found: Meaning | None) -> Obligation | None:
         return _fits(taker, found)
     if op.function == "log":
         return _finding(taker, found, "the logarithm of numbers below zero is NaN")
-    # An exponential of what a sigmoid gave may be a scale.
-    if found.how == "sigmoid":
+    # An exponential of what a sigmoid gave may be a scale, one of labels tells them apart.
+    if found.how == "sigmoid" or found.how in LABELS:
         return None
     return _finding(taker, found, "the exponential of probabilities is no probability", sure=False)
 
