@@ -177,7 +177,7 @@ def _left_behind(left: _Left) -> Obligation:
 
 
 def _outdated(found: Outdated, span: Span) -> Obligation:
-    name, moving = named(found.param, "this"), named(found.moving, "another part")
+    moving = named(found.moving, "another part")
     function = "a function" if called(found.newer) == "lambda" else f"`{called(found.newer)}`"
     return Obligation(
         span,

@@ -1,4 +1,4 @@
-"""What holds of the parts of a loop's state when it starts: `force` is `forces(position)`, and turns renew `position`."""
+"""What holds of the parts of a loop's state when it starts: `force` is `forces(position)`, and `position` moves."""
 
 from __future__ import annotations
 
