@@ -41,11 +41,20 @@ class Origin:
     """The name nearest to where it was made."""
 
 
-def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False, in_element: bool = False) -> Origin:
+def origin(
+    flow: Flow,
+    value: Value,
+    context: Context,
+    *,
+    in_turn: bool = False,
+    in_element: bool = False,
+    each_element: bool = False,
+) -> Origin:
     """Follow a value back as far as it is the same value, or all its versions in the steps of a scan.
 
     With `in_turn` it is not followed out of the turn of a loop: two carries that start alike are two values. With
-    `in_element` it is followed into maps that put their elements one after the other, in front.
+    `in_element` it is followed into maps that put their elements one after the other, in front. With `each_element` it
+    is followed into maps and out of them: for who asks about every element alike.
     """
     calls = dict(context)
     stacked, name = list[Op](), value.name
@@ -54,7 +63,9 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False,
         name = value.name or name
         maker = flow.own_maker(value)
         op, following = (
-            _outside(flow, value, calls) if maker is None else (maker, _inside(flow, maker, value, in_element))
+            _outside(flow, value, calls, each_element)
+            if maker is None
+            else (maker, _inside(flow, maker, value, in_element, each_element))
         )
         # A function that calls itself hands the same value on for ever.
         if op is None or following is None or (following, op) in crossed:
@@ -69,11 +80,13 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False,
     return Origin(value, flow.own_maker(value), tuple(stacked), calls, value.name or name)
 
 
-def part_of(flow: Flow, value: Value, context: Context, *, in_turn: bool = False) -> Part:
+def part_of(
+    flow: Flow, value: Value, context: Context, *, in_turn: bool = False, each_element: bool = False
+) -> Part:
     """Return a value as the object that it is a part of, and the names that lead from there to it."""
     path: Part = ()
     while True:
-        found = origin(flow, value, context, in_turn=in_turn)
+        found = origin(flow, value, context, in_turn=in_turn, each_element=each_element)
         value, context, op = found.value, found.context, found.op
         name = None if op is None else op.label if op.name == "py.attr" else op.arguments.get("index")
         if op is None or op.name not in ("py.attr", "py.item") or not isinstance(name, str) or not op.operands:
@@ -87,7 +100,9 @@ def outside_of_call(flow: Flow, param: Value, calls: Context) -> Value | None:
     return given if op is not None and op.name in BODIES else None
 
 
-def _outside(flow: Flow, param: Value, calls: Context) -> tuple[Op | None, Value | None]:
+def _outside(
+    flow: Flow, param: Value, calls: Context, each_element: bool = False
+) -> tuple[Op | None, Value | None]:
     """Return the op around a parameter's region, and what the parameter stands for: in a loop, in the first turn."""
     region = flow.places.owner.get(param)
     op = None if region is None else flow.places.holder.get(id(region)) or calls.get(id(region))
@@ -95,16 +110,17 @@ def _outside(flow: Flow, param: Value, calls: Context) -> tuple[Op | None, Value
         return None, None
     if op.name in LOOPS:
         return op, next((one.start for one in Loop(op).carried_in(region) if one.param is param), None)
-    if op.name not in BODIES or len(region.params) != len(op.operands):
+    entered = op.name in BODIES or (each_element and op.name == "vmap")
+    if not entered or len(region.params) != len(op.operands):
         return op, None
     return op, op.operands[flow.position(region.params, param)]
 
 
-def _inside(flow: Flow, op: Op, value: Value, in_element: bool) -> Value | None:
+def _inside(flow: Flow, op: Op, value: Value, in_element: bool, each_element: bool) -> Value | None:
     """Return the value inside a call or a scan that a result of it is, or is made of step by step."""
     if (loop := _listing(flow, op)) is not None:
         return appended(flow, loop, op.operands[0])
-    entered = in_element and op.name == "vmap" and op.option("out_axes", 0) == 0
+    entered = op.name == "vmap" and (each_element or (in_element and op.option("out_axes", 0) == 0))
     if op.name not in BODIES and op.name != "scan" and not entered:
         return None
     position = flow.position(op.results, value)

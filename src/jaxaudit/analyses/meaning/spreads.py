@@ -127,7 +127,7 @@ def _home(flow: Flow, power: Power, outside: Context) -> Home:
     entered = [op for region, op in power.context.items() if region not in outside]
     several = max((at for at, op in enumerate(entered) if len(op.results) > 1), default=-1)
     helpers = tuple(op for op in entered[several + 1 :] if not op.regions or op.regions[0].shared)
-    value, *names = part_of(flow, power.value, power.context)
+    value, *names = part_of(flow, power.value, power.context, each_element=True)
     made = _written(flow, value) if isinstance(value, Value) else (value,)
     return (*made, *names, *helpers)
 
@@ -160,7 +160,7 @@ def _with_noise(flow: Flow, op: Op) -> Iterator[tuple[Value, float, str]]:
         return
     added = any(reader.function in SUMS_OF_TWO for reader in flow.readers.get(op.result, ()))
     for noise, other in (op.operands, op.operands[::-1]):
-        made = origin(flow, noise, {}).op
+        made = origin(flow, noise, {}, each_element=True).op
         if added and made is not None and made.name == "key.draw" and made.function in NORMAL_DRAWS:
             yield other, 1.0, "normal noise is multiplied by a standard deviation"
 
@@ -267,7 +267,7 @@ class Reader:
 
     def powers(self, value: Value, exponent: float = 1.0, context: Context | None = None) -> Iterator[Power]:
         """Return the powers that a value is a product of; numbers are left out."""
-        found = origin(self.flow, value, self.context if context is None else context)
+        found = origin(self.flow, value, self.context if context is None else context, each_element=True)
         op, calls = found.op, found.context
         below = None if op is None else self._below(op)
         if op is not None and op.function == "exp" and op.operands:
@@ -280,7 +280,7 @@ class Reader:
 
     def scale(self, value: Value, context: Context | None = None) -> float:
         """Return the number that a product of powers has in front."""
-        found = origin(self.flow, value, self.context if context is None else context)
+        found = origin(self.flow, value, self.context if context is None else context, each_element=True)
         below = None if found.op is None or found.op.function == "exp" else self._below(found.op)
         total = 1.0 if below is None or found.op is None else _in_front(found.op)
         for one, times in below or ():
@@ -320,7 +320,7 @@ class Reader:
         """Return what the exponential of a value is one of: before factors, bounds and reshapes."""
         times, name = 1.0, value.name
         while True:
-            found = origin(self.flow, value, context)
+            found = origin(self.flow, value, context, each_element=True)
             value, context, op, name = found.value, found.context, found.op, found.name or name
             whole = moved(op, KEEPING)
             if op is None or not op.operands:
@@ -343,7 +343,7 @@ class Reader:
         """Return the spread whose logarithm a part of a sum is, once; a value that stands for itself may be one."""
         if len(part.factors) != 1 or part.masks:
             return None
-        found = origin(self.flow, part.factors[0], self.context)
+        found = origin(self.flow, part.factors[0], self.context, each_element=True)
         if found.op is not None and found.op.function == "log" and found.op.operands:
             power = next(iter(Reader(self.flow, found.context).powers(found.op.operands[0])), None)
             return None if power is None or power.log or power.exponent != 1.0 else power
