@@ -33,6 +33,33 @@ def factor(gram, noise):
 
 
 @jax.jit
+def log_determinant(matrix):
+    return 2.0 * jnp.sum(jnp.log(jnp.diag(jnp.linalg.cholesky(matrix))))
+
+
+@jax.custom_vjp
+def applied(weights, x):
+    return jnp.tanh(weights["used"] * x)
+
+
+def forward_rule(weights, x):
+    return applied(weights, x), (weights, x)
+
+
+def backward_rule(kept, given):
+    weights, x = kept
+    _, pull = jax.vjp(lambda one: jnp.tanh(one["used"] * x), weights)
+    return pull(given)[0], jnp.zeros_like(x)
+
+
+applied.defvjp(forward_rule, backward_rule)
+
+
+def loss(weights, x):
+    return jnp.sum(weights["other"] * applied(weights, x))
+
+
+@jax.jit
 def sampled(logits):
     chances = jax.nn.softmax(logits)
     return chances / jnp.sum(chances, axis=-1, keepdims=True)
@@ -62,6 +89,8 @@ energy(points)
 received(points[:, 0] > 0, points)
 factor(jnp.eye(6), points[:, 0])
 sampled(points)
+log_determinant(jnp.eye(4) + 0.1)
+jax.grad(loss)({"used": jnp.ones(2), "other": jnp.ones(2)}, points)
 trained(jax.random.key(1), points)
 """
 

@@ -12,7 +12,7 @@ from jaxaudit.analyses.ranges.refine import Constraints, constraints, refined
 from jaxaudit.analyses.ranges.transfer import create, maps
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import EQUALITIES, ORDERINGS
-from jaxaudit.ir.ops import COMPUTED
+from jaxaudit.ir.ops import COMPUTED, ELEMENTWISE, KEEPING
 
 _DEEP = -1e4
 """A number so far below that its exponential is zero next to ordinary ones."""
@@ -49,6 +49,8 @@ def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
         return made._replace(zero=_MASKED._replace(assumed=True))
     if made.zero is _MASKED and _asks_for_coincidence(look, condition):
         return made._replace(zero=_MASKED._replace(ordinary=False))
+    if made.zero is _MASKED and _is_of_positions(look, condition):
+        return made._replace(zero=_MASKED._replace(fixed=True))
     return made
 
 
@@ -65,6 +67,18 @@ def _compares_anything(look: Look, condition: Argument) -> bool:
         return False
     sides = [look.of(one) for one in maker.arguments.values()]
     return all(one.constant is not None or (one.low == -inf and one.high == inf) for one in sides)
+
+
+def _is_of_positions(look: Look, condition: Argument) -> bool:
+    """Whether a condition is on the positions of elements alone, such as those below a diagonal."""
+    pending, positions = [condition], False
+    while pending:
+        maker = look.maker(pending.pop())
+        if maker is None or (maker.name not in ELEMENTWISE | KEEPING | {"array.create"}):
+            return False
+        positions |= maker.name == "array.create"
+        pending += maker.operands
+    return positions
 
 
 def _asks_for_coincidence(look: Look, condition: Argument) -> bool:
