@@ -80,9 +80,7 @@ def origin(
     return Origin(value, flow.own_maker(value), tuple(stacked), calls, value.name or name)
 
 
-def part_of(
-    flow: Flow, value: Value, context: Context, *, in_turn: bool = False, each_element: bool = False
-) -> Part:
+def part_of(flow: Flow, value: Value, context: Context, *, in_turn: bool = False, each_element: bool = False) -> Part:
     """Return a value as the object that it is a part of, and the names that lead from there to it."""
     path: Part = ()
     while True:
@@ -100,9 +98,7 @@ def outside_of_call(flow: Flow, param: Value, calls: Context) -> Value | None:
     return given if op is not None and op.name in BODIES else None
 
 
-def _outside(
-    flow: Flow, param: Value, calls: Context, each_element: bool = False
-) -> tuple[Op | None, Value | None]:
+def _outside(flow: Flow, param: Value, calls: Context, each_element: bool = False) -> tuple[Op | None, Value | None]:
     """Return the op around a parameter's region, and what the parameter stands for: in a loop, in the first turn."""
     region = flow.places.owner.get(param)
     op = None if region is None else flow.places.holder.get(id(region)) or calls.get(id(region))

@@ -243,8 +243,10 @@ class Meanings:
     def _weighted(self, value: Value, ask: Ask) -> tuple[Argument, Meaning] | None:
         """Return the weight and the meaning of what is weighed."""
         made = self.flow.maker(value)
-        sides = (made.arguments.get("x"), made.arguments.get("y")) if made is not None else ()
-        for weight, other in (sides, sides[::-1]) if made is not None and made.function == "multiply" else ():
+        if made is None or made.function != "multiply":
+            return None
+        x, y = made.argument("x"), made.argument("y")
+        for weight, other in ((x, y), (y, x)):
             found = ask(other) if isinstance(other, Value) else None
             if found is not None:
                 return weight, found
