@@ -435,6 +435,27 @@ PROGRAMS = {
                     lowest = found
             return walker.x, lowest
         """,
+    "a dict that is known as one value, and gets new entries": """
+        def turn(i, carry):
+            key, sub = jax.random.split(carry["key"])
+            carry["metrics"] = carry["metrics"] + 1
+            carry.update(key=key, x=carry["x"] + jax.random.normal(sub, (3,)))
+            return carry
+
+        def epochs(key, n):
+            state = {"key": key, "x": jnp.zeros(3)}
+            for _ in range(n):
+                state["metrics"] = jnp.zeros(2)
+                state = jax.lax.fori_loop(0, 10, turn, state)
+            return state
+
+        def filled(key, load, n):
+            state = load()
+            for _ in range(n):
+                key, state["key"] = jax.random.split(key)
+                state["x"] = jax.random.normal(state["key"], (3,))
+            return state
+        """,
     "what starts again after an exception": """
         def skipped(key, n, items):
             for _ in range(n):
