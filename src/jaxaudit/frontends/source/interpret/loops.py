@@ -318,7 +318,7 @@ class Loop:
 
 def _renewed(it: Interpreter, node: ast.AST) -> set[str]:
     """Return the variables that hold a container known as one value, which a loop's statements change."""
-    changed = (base for base, method, is_dict in changing(node) if is_dict or method in CHANGES)
+    changed = (base for base, method, is_dict in changing(node) if is_dict and (not method or method in CHANGES))
     names = (base.id for base in changed if isinstance(base, ast.Name))
     return {name for name in names if isinstance(held := it.frame.env.get(name), Leaf) and not held.array}
 

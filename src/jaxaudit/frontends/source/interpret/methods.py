@@ -100,7 +100,8 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
         attrs = {"function": f".{name}"}
         made = it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result
-        if name in CHANGES:
+        if name in CHANGES and len(given.positional) < 2:
+            # An optimizer's `update` is given more than a dict's, and changes nothing.
             changed = it.emit("py.container", span, attrs={"kind": "dict"}, operands=(receiver.value, made)).result
             subscripts.renew(it, receiver, changed)
         return Leaf(made)

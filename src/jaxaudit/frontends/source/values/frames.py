@@ -105,7 +105,8 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
 def changing(node: ast.AST) -> tuple[tuple[ast.expr, str, bool], ...]:
     """Return the objects that a loop's statements store into or call a method of.
 
-    Beside each stands the name of the method, and whether an entry under a text is stored: then it is a dict.
+    Beside each stands the name of the method, and whether it may be a dict: an entry under a text is stored, or the
+    method is given no more than a container's are. `tx.update(grads, state)` changes nothing.
     """
     found: list[tuple[ast.expr, str, bool]] = []
     pending = [*children(node)]
@@ -116,8 +117,8 @@ def changing(node: ast.AST) -> tuple[tuple[ast.expr, str, bool], ...]:
                 found.append((current.value, "", True))
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
                 found.append((current.value, "", False))
-            case ast.Call(func=ast.Attribute(attr=method, value=base)):
-                found.append((base, method, False))
+            case ast.Call(func=ast.Attribute(attr=method, value=base), args=given):
+                found.append((base, method, len(given) < 2))
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
                 continue
         pending += children(current)
