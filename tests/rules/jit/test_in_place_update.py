@@ -7,8 +7,8 @@ PROGRAMS = {
     "entries with names": """
         def finish(metrics, x):
             metrics = jax.jit(lambda x: x * 2)(x)
-            metrics["rate"] = 1.0
             metrics[0] = 1.0  #! in-place-update
+            metrics["rate"] = 1.0
             return metrics
         """,
     "lists of rows, on one path or the other": """
