@@ -76,6 +76,12 @@ _KINDS = {
     ),
     "key": _Kind("key-reused", "both draws are made of the same random bits", _KEYS, _SPLIT),
     "turns": _Kind("same-key-in-loop", "these turns draw the same numbers", _KEYS, _SPLIT),
+    "calls": _Kind(
+        "same-key-in-loop",
+        "what is computed goes on from call to call, and the random numbers are the same ones each time",
+        _KEYS,
+        "split the key before each call, or fold in a number that counts the calls",
+    ),
     "elements": _Kind("same-key-across-vmap", "these elements draw the same numbers", _KEYS, _SPLIT),
 }
 
@@ -97,7 +103,8 @@ def replay_obligations(replayed: Sequence[Replayed], shown: Shown, facts: Facts 
 
 
 def _violated(one: Replayed, kind: _Kind, span: Span, shown: Shown) -> Obligation:
-    other = () if one.other is None else (Step(_span(one.other, shown), "the first draw is here"),)
+    drawn = "it is drawn with here" if one.kind == "calls" else "the first draw is here"
+    other = () if one.other is None else (Step(_span(one.other, shown), drawn),)
     outer = ((_span(at, shown), at.function.rpartition("<locals>.")[2]) for at in one.places[1:4])
     around = (Step(place, f"`{name}` is running") for place, name in outer if name != "<module>")
     return Obligation(
@@ -106,7 +113,7 @@ def _violated(one: Replayed, kind: _Kind, span: Span, shown: Shown) -> Obligatio
         message=f"{one.text}, seen in this run",
         current=f"in {one.calls}: {kind.current}",
         expected=kind.expected,
-        steps=(*other, *(step for step in around if step.span != span)),
+        steps=(*other, *(step for step in around if step.span not in (span, *(one.span for one in other)))),
         suggestion=kind.suggestion,
     )
 

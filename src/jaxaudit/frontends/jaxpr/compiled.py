@@ -16,8 +16,8 @@ from jaxaudit.frontends.jaxpr.script import StopScript
 DEPTH: ContextVar[int] = ContextVar("depth", default=0)
 """How many watched functions are running around this one, in this thread or task."""
 
-Look = Callable[[int], Callable[[], None] | None]
-"""Is told the number of a call before it is made, and may want to be called after it."""
+Look = Callable[[int, tuple[Any, ...], dict[str, Any]], Callable[[Any], None] | None]
+"""Is told the number and the arguments of a call before it is made, and may want to be told what it gives."""
 
 
 class Compiled:
@@ -41,19 +41,19 @@ class Compiled:
         self._calls += 1
         if self._calls < self._due:
             return self._jitted(*args, **kwargs)
-        afterwards = self._attend()
+        afterwards = self._attend(args, kwargs)
         result = self._jitted(*args, **kwargs)
         if afterwards is not None:
-            afterwards()
+            afterwards(result)
         return result
 
-    def _attend(self) -> Callable[[], None] | None:
+    def _attend(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], None] | None:
         if self._steps and self._calls > self._steps:
             raise StopScript("steps")
         self._due = self._calls + max(1, self._calls // 2)
         if self._steps:
             self._due = min(self._due, self._steps + 1)
-        return self._look(self._calls)
+        return self._look(self._calls, args, kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

@@ -21,6 +21,7 @@ from typing import Any
 from jaxaudit.frontends.jaxpr import arguments, captured
 from jaxaudit.frontends.jaxpr.compiled import DEPTH, Compiled
 from jaxaudit.frontends.jaxpr.imports import the_jax
+from jaxaudit.frontends.jaxpr.later import Later
 from jaxaudit.frontends.jaxpr.narrowed import Narrowed
 from jaxaudit.frontends.jaxpr.places import call_at, caller, is_user_file
 from jaxaudit.frontends.jaxpr.protocol import Frame, LateCall, Retrace
@@ -138,7 +139,7 @@ class Observer:
         rest: Sequence[Any],
         options: Mapping[str, Any],
     ) -> Any:
-        first = [True]
+        first, donated = [True], any(name.startswith("donate") for name in options)
 
         def probe(*args: Any, **kwargs: Any) -> Any:
             if self._replaying:
@@ -150,7 +151,7 @@ class Observer:
             with self._inside():
                 result = fun(*args, **kwargs)
             if outermost:
-                self._traced(site, fun, args, kwargs, jitted, new=first[0])
+                self._traced(site, fun, args, kwargs, jitted, new=first[0], donated=donated)
                 site.seconds = site.seconds or time.monotonic() - began
                 first[0] = False
             return result
@@ -158,10 +159,18 @@ class Observer:
         jitted = original(functools.update_wrapper(probe, fun), *rest, **options)
         if not self._steps and not self._looks:
             return jitted
-        return Compiled(jitted, self._steps, lambda call: self._look(site, jitted, call))
+        return Compiled(jitted, self._steps, functools.partial(self._look, site, jitted))
 
     def _traced(
-        self, site: Site, fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any], jitted: Any, *, new: bool
+        self,
+        site: Site,
+        fun: Any,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        jitted: Any,
+        *,
+        new: bool,
+        donated: bool,
     ) -> None:
         """Note a trace: the first one to be read, each further one with its cause."""
         # A fault of ours must not end the user's script: what could not be noted is missing from the report.
@@ -172,7 +181,9 @@ class Observer:
                 self._again(site, seen, call, new=new)
             else:
                 site.names = _names_in_wrapper(fun, args)
-                site.given = self._kept.traced(site.name, args, kwargs)
+                found = self._kept.traced(site.name, args, kwargs)
+                if found is not None:
+                    site.given, site.later = found[0], Later(found[1], donated)
                 args, kwargs = arguments.abstract((tuple(args), dict(kwargs)))
                 site.call = call or _UNKNOWN_PLACE
                 site.replay = lambda: jitted.trace(*args, **kwargs).jaxpr
@@ -191,21 +202,29 @@ class Observer:
 
         return Reads(jitted, look, look()) if self._looks else None
 
-    def _look(self, site: Site, jitted: Any, call: int) -> Callable[[], None] | None:
+    def _look(
+        self, site: Site, jitted: Any, call: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Callable[[Any], None] | None:
         """Compare what a function reads with what it was compiled with; it counts if the call is not traced."""
-        reads, traces = site.reads, len(site.signatures)
+        reads, later, traces = site.reads, site.later, len(site.signatures)
         if reads is None or reads.jitted is not jitted:
             return None
         names: list[str] = []
         with contextlib.suppress(Exception):
             names = captured.changed(reads.compiled, reads.look())
         late = LateCall(call, tuple(names), caller()) if names else None
+        with contextlib.suppress(Exception):
+            if later is not None:
+                later.see(self._kept, call, args, kwargs)
 
-        def used() -> None:
+        def used(result: Any) -> None:
             if late is not None and len(site.signatures) == traces:
                 reads.late = late if reads.late is None else replace(reads.late, names=late.names)
+            with contextlib.suppress(Exception):
+                if later is not None:
+                    later.gave(result)
 
-        return used if late else None
+        return used
 
     def _anew(self, fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Trace a function with arguments of these types as if JAX had never seen it."""
@@ -221,7 +240,7 @@ class Observer:
 
     def _again(self, site: Site, seen: arguments.Signature, call: Frame | None, *, new: bool) -> None:
         # Which of several compiled programs a call uses is not known.
-        site.reads = None
+        site.reads = site.later = None
         kind, detail = arguments.difference(site.signatures[-1], seen)
         if new and kind == "context":
             kind, detail = "new function", f"`{site.name}` is transformed anew, {site.objects} times so far"

@@ -153,7 +153,10 @@ class Replayed:
     calls: str
     """How much was looked at: `1 call of `step`, 12 turns`."""
     kind: str
-    """`index`, `update`, `wrap`, `host`, `nan`, `infinity`, `key`, `turns`, `elements`; `open` where not evaluated."""
+    """`index`, `update`, `wrap`, `host`, `nan`, `infinity`, `key`, `turns`, `elements` or `calls`.
+
+    `open` where it was not evaluated.
+    """
     text: str = ""
     """A clause with the numbers; empty where nothing is wrong."""
     places: tuple[Frame, ...] = ()

@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxaudit.frontends.jaxpr.arguments import Signature
 from jaxaudit.frontends.jaxpr.captured import State
+from jaxaudit.frontends.jaxpr.later import Later
 from jaxaudit.frontends.jaxpr.places import is_user_file
 from jaxaudit.frontends.jaxpr.protocol import Frame, LateCall
 
@@ -55,6 +56,7 @@ class Site:
     """The arrays of the first call, one for each variable of its jaxpr; None where they could not be kept."""
     reads: Reads | None = None
     """Until the function is traced again."""
+    later: Later | None = None
     closed: Any = None
     skipped: str = ""
 

@@ -94,7 +94,7 @@ def shared_keys(notes: Mapping[str, Array], ways: Ways, places: Places) -> Itera
         users = places.users(ways[at]) if kind == KEYS and places.is_forward(ways[at]) else ()
         if not users:
             continue
-        turns = [[row[:-1].tobytes() for row in turn if row[-1]] for turn in note.reshape(-1, *note.shape[-2:])]
+        turns = _turns(note)
         text = _repeated(turns)
         bits = {one for turn in turns for one in turn}
         again = next((one for one in sorted(bits) if one in first), None)
@@ -107,6 +107,21 @@ def shared_keys(notes: Mapping[str, Array], ways: Ways, places: Places) -> Itera
             yield Suspect(at, "key", "the same key was drawn with before", users, other, key=again, before=before)
         for one in bits:
             first.setdefault(one, (at, users))
+
+
+def drawn_again(before: Mapping[str, Array], now: Mapping[str, Array], ways: Ways, places: Places) -> Iterator[Suspect]:
+    """Return the draws of one call that were made with the very keys of another call."""
+    for name, note in now.items():
+        at, _, kind = name.partition("#")
+        users = places.users(ways[at]) if kind == KEYS and name in before and places.is_forward(ways[at]) else ()
+        bits = {one for turn in _turns(note) for one in turn} if users else set()
+        if bits and bits == {one for turn in _turns(before[name]) for one in turn}:
+            yield Suspect(at, "calls", "two calls draw with the same key", users, key=min(bits))
+
+
+def _turns(note: Array) -> list[list[bytes]]:
+    """Return the bits of the keys that were drawn with, turn by turn."""
+    return [[row[:-1].tobytes() for row in turn if row[-1]] for turn in note.reshape(-1, *note.shape[-2:])]
 
 
 def _apart(one: Sequence[Frame], other: Sequence[Frame]) -> Frame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -17,6 +18,21 @@ _TAKES_CALL = "cache_miss"
 """The function of JAX that a call of a compiled function comes to when it has to be traced."""
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the variables of a program stand in the arguments of its calls."""
+
+    structure: Any
+    traced: tuple[bool, ...]
+
+    def variables(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
+        """Return the leaves of a call that are variables; None where its arguments are of another form."""
+        leaves, structure = the_jax().tree_util.tree_flatten((tuple(args), dict(kwargs)))
+        if structure != self.structure:
+            return None
+        return [leaf for leaf, traced in zip(leaves, self.traced, strict=True) if traced]
+
+
 class Kept:
     """What calls were given, as far as there is room for it."""
 
@@ -25,31 +41,45 @@ class Kept:
         """How many elements may still be kept."""
         self._narrowed = narrowed
 
-    def traced(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
-        """Return the arrays of the call that JAX traces now, one for each variable; None where they are lost."""
+    def traced(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any] | None, Form] | None:
+        """Return the arrays of the call that JAX traces now, one for each variable, and how they stand in it.
+
+        None where the call is lost.
+        """
         jax, call = the_jax(), _call(sys._getframe(1))
         if call is None:
             return None
-        given, structure = jax.tree_util.tree_flatten((call["args"], call["kwargs"]))
-        traced, same = jax.tree_util.tree_flatten((tuple(args), dict(kwargs)))
-        if structure != same:
+        leaves, structure = jax.tree_util.tree_flatten((tuple(args), dict(kwargs)))
+        form = Form(structure, tuple(isinstance(leaf, jax.core.Tracer) for leaf in leaves))
+        given = form.variables(call["args"], call["kwargs"])
+        if given is None:
             return None
-        pairs = [pair for pair in zip(given, traced, strict=True) if isinstance(pair[1], jax.core.Tracer)]
         if self.room:
-            self._narrowed.note(name, ((leaf, tracer.aval.dtype) for leaf, tracer in pairs))
-        return self.keep([leaf for leaf, _ in pairs])
+            tracers = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
+            self._narrowed.note(name, ((leaf, one.aval.dtype) for leaf, one in zip(given, tracers, strict=True)))
+        return self.keep(given), form
 
-    def keep(self, leaves: Sequence[Any]) -> list[Any] | None:
-        """Return the leaves of a call, safe from what NumPy changes in place; None where they are too large."""
+    def keep(self, leaves: Sequence[Any], *, donated: bool = False) -> list[Any] | None:
+        """Return the leaves of a call, safe from changes; None where they are too large."""
         if any(isinstance(leaf, the_jax().core.Tracer) for leaf in leaves):
             return None
-        size = sum(int(getattr(leaf, "size", 1)) for leaf in leaves)
+        size = _size(leaves)
         if size > self.room:
             return None
         self.room -= size
         jax, numpy = the_jax().Array, sys.modules["numpy"]
         # JAX has classes of its own for what is NumPy's inside.
+        if donated:
+            leaves = [leaf.copy() if isinstance(leaf, jax) else leaf for leaf in leaves]
         return [numpy.array(leaf) if hasattr(leaf, "shape") and not isinstance(leaf, jax) else leaf for leaf in leaves]
+
+    def release(self, leaves: Sequence[Any] | None) -> None:
+        """Have the room of what was kept for others."""
+        self.room += _size(leaves or ())
+
+
+def _size(leaves: Sequence[Any]) -> int:
+    return sum(int(getattr(leaf, "size", 1)) for leaf in leaves)
 
 
 def _call(frame: FrameType | None) -> Mapping[str, Any] | None:
