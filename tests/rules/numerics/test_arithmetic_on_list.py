@@ -158,6 +158,27 @@ PROGRAMS = {
         def main():
             return check(sphere, True)
         """,
+    "an object that is no dict has an `update` too": """
+        import copy
+        from settings import load
+
+        def main(config):
+            config.update(dict(a=1, b=2))
+            if config.size < 3:
+                config.update(dict(size=4))
+            return config.size
+
+        def generated(config, **options):
+            config = copy.deepcopy(config)
+            left = config.update(**options)
+            return left if config.pad is None else config.pad
+
+        def loaded(path):
+            config = load(path)
+            config.update(load("defaults"))
+            config.layers = len(config.widths)
+            return config
+        """,
 }
 
 

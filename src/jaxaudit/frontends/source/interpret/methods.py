@@ -101,8 +101,8 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
         attrs = {"function": f".{name}"}
         made = it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result
         if name in CHANGES and len(given.positional) < 2:
-            # An optimizer's `update` is given more than a dict's, and changes nothing.
-            changed = it.emit("py.container", span, attrs={"kind": "dict"}, operands=(receiver.value, made)).result
+            # An optimizer's `update` is given more than a dict's, and changes nothing. What has it need not be a dict.
+            changed = it.emit("py.container", span, attrs={"kind": "object"}, operands=(receiver.value, made)).result
             subscripts.renew(it, receiver, changed)
         return Leaf(made)
     if row is None or not _KEYWORDS.issuperset(given.keywords):

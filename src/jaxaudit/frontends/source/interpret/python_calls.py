@@ -39,7 +39,7 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
     Zip,
 )
-from jaxaudit.frontends.source.values.structure import materialise
+from jaxaudit.frontends.source.values.structure import materialise, rebuild
 from jaxaudit.frontends.source.values.type_tests import (
     has_attribute,
     is_callable,
@@ -472,12 +472,14 @@ HANDLERS: dict[str, Handler] = {
     "equinox.field": _default_of_field,
     **dict.fromkeys(FIELD_MAKERS, _default_of_field),
     "copy.copy": lambda it, given, span: _copied(it, given),
-    "copy.deepcopy": lambda it, given, span: _copied(it, given),
+    "copy.deepcopy": lambda it, given, span: _copied(it, given, deep=True),
 }
 
 
-def _copied(it: Interpreter, given: Arguments) -> Abstract | None:
+def _copied(it: Interpreter, given: Arguments, *, deep: bool = False) -> Abstract | None:
     value = given.positional[0] if given.positional else NONE
+    if deep and isinstance(value, Ref | TupleValue | Record):
+        return rebuild(value, lambda leaf: leaf, it)
     if isinstance(value, Ref):
         return it.heap.new(it.heap[value])
     return value if isinstance(value, Const | TupleValue | Record | Leaf) else None
