@@ -129,6 +129,19 @@ PROGRAMS = {
             b, l, _, width = latent.shape
             return latent.reshape(b, l, width)
         """,
+    "sizes that are counted from the start, and from the end": """
+        def rows(x):
+            return x.reshape(x.shape[0], -1, x.shape[-1])
+
+        def kept(x):
+            return x.reshape((x.shape[0], x.shape[1], -1, x.shape[-2], x.shape[-1]))
+
+        def exchanged(x):
+            return x.reshape(x.shape[-1], x.shape[0])  #! reshape-mixes-axes
+
+        def turned(x):
+            return x.reshape(x.shape[0], x.shape[-1], x.shape[-2])  #! reshape-mixes-axes
+        """,
 }
 
 

@@ -63,7 +63,9 @@ def exchanges_own_sizes(flow: Flow, op: Op) -> bool:
         return False
     taken = [_own_size(flow, value, base) for value in values_in(op.arguments.get("shape"))]
     places = [one for one in taken if isinstance(one, int)]
-    return "reversed" in taken or (len(places) == len(taken) > 1 and sorted(set(places)) == sorted(places) != places)
+    # Axes that are counted from the end stand behind those that are counted from the start.
+    order = sorted(set(places), key=lambda place: (place < 0, place))
+    return "reversed" in taken or (len(places) == len(taken) > 1 and len(order) == len(places) and order != places)
 
 
 def _own_size(flow: Flow, value: Value, base: Value) -> int | str | None:
