@@ -165,6 +165,12 @@ class _Reader:
                 self._made.update((value, op) for value in op.results)
             elif op.name == "py.branch":
                 self._branch(op, loops)
+            elif op.name == "callback":
+                # It runs on the host whenever the compiled code does, and keeps nothing of when that was traced.
+                outside, self._reads = self._reads, list[list[Read]]()
+                for inner in op.regions:
+                    self.region(inner, loops)
+                self._reads = outside
             else:
                 for inner in op.regions:
                     self.region(inner, (*loops, op) if op.name in PYTHON_LOOPS else loops)
@@ -235,6 +241,14 @@ def _missing(asked: Op, *, holds: bool) -> object:
     x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.operator
     finds_none = operator == ("is" if holds else "is not") and y is None and isinstance(x, Value)
     return x if finds_none or operator == ("not in" if holds else "in") else None
+
+
+def compiled_ops(call: Op) -> Iterator[Op]:
+    """Return the ops that a call compiles: not what a callback does on the host."""
+    for region in call.regions:
+        for op in region.ops:
+            yield op
+            yield from () if op.name == "callback" else compiled_ops(op)
 
 
 CHANGING = ("py.store_global", "py.store_nonlocal", "py.rebind", "py.store_attr", "py.set_item")

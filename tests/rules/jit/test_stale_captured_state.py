@@ -274,6 +274,113 @@ PROGRAMS = {
                 layers[0] = x
             return x
         """,
+    "what a callback changes on the host, whenever the compiled code runs": """
+        def make_train(progress, n):
+            def train(x):
+                def step(x, _):
+                    def tell(x):
+                        print(x)
+                        progress()
+
+                    jax.experimental.io_callback(tell, None, x)
+                    return x + 1, x
+
+                return jax.lax.scan(step, x, None, n)
+
+            return train
+
+        def run(bar, xs, n):
+            bar.calls = 0
+
+            def progress():
+                bar.calls += 1
+                if bar.calls % n == 0:
+                    bar.update(1)
+
+            return jax.jit(jax.vmap(make_train(progress, n)))(xs)
+
+        def counted(x, n):
+            counts = {"turns": 0}
+
+            @jax.jit
+            def step(x):
+                def tell(x):
+                    counts["turns"] += 1
+                    print(counts["turns"], x)
+
+                jax.debug.callback(tell, x)
+                return x + 1
+
+            for _ in range(n):
+                x = step(x)
+            return x
+
+        def compiled(x, n):
+            counts = {"turns": 0}
+
+            @jax.jit
+            def step(x):
+                return x + counts["turns"]  #! stale-captured-state
+
+            for _ in range(n):
+                x = step(x)
+                counts["turns"] += 1
+            return x
+        """,
+    "a count of an object that nothing but the count reads": """
+        class Env:
+            def __init__(self):
+                self.steps = 0
+
+            def step(self, state, action):
+                self.steps += 1  #? side-effect-in-traced-code
+                return state + action, state.sum()
+
+            def rollout(self, policy, state, n):
+                def body(state, _):
+                    return self.step(state, policy(state))
+
+                body = jax.jit(body)
+                for _ in range(n):
+                    state, reward = body(state, None)
+                return state
+        """,
+    "a deep copy is another object, a plain copy has the same parts": """
+        import copy
+
+        class Names:
+            def __init__(self):
+                self.counts = {}
+
+            def named(self, key):
+                if key not in self.counts:
+                    self.counts[key] = -1
+                self.counts[key] += 1
+                return f"{key}{self.counts[key]}"
+
+        def main(params):
+            names = Names()
+
+            def apply(params):
+                own = copy.deepcopy(names)
+                return params[own.named("w")] + params[own.named("w")]
+
+            f = jax.jit(apply)
+            return f(params), f(params)
+
+        def shared(params):
+            names = Names()
+            names.counts["n"] = 1
+
+            def apply(params):
+                own = copy.copy(names)
+                return params * own.counts["n"]  #! stale-captured-state
+
+            f = jax.jit(apply)
+            out = f(params)
+            names.counts["n"] = 2
+            return out, f(params)
+        """,
 }
 
 

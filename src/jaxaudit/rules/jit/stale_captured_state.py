@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from jaxaudit.analyses.captured import CHANGING, CompiledCall, History, Read, State, Write, changed, entered, histories
+from jaxaudit.analyses.captured import (
+    CHANGING,
+    CompiledCall,
+    History,
+    Read,
+    State,
+    Write,
+    changed,
+    compiled_ops,
+    entered,
+    histories,
+)
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
@@ -217,7 +228,7 @@ class StaleCapturedState(Rule):
         renewed = {op: found for op, found in calls if found is not None}
         yield from (_outlived(op, *found) for op, found in renewed.items())
         for op in program.named("jit"):
-            inside = [one for region in op.regions for one in region.walk()]
+            inside = [*compiled_ops(op)]
             reads = {(one.kind, one.owner, one.subject) for one in inside if one.name == "py.read"}
             # Objects have other holders, and what functions that were not followed read is not known.
             open_ = sorted(
@@ -240,7 +251,7 @@ def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | N
 
     The turns of a loop hand the container on, and the function was made before the loop.
     """
-    held, inside = set(call.captured or ()), [one for region in call.regions for one in region.walk()]
+    held, inside = set(call.captured or ()), [*compiled_ops(call)]
     reads = [one for one in inside if one.name == "py.read" and (one.kind, one.owner, one.subject) in written]
     # A variable or attribute that is bound anew has a history of its own.
     told = {one.arguments.get("value") for one in reads}
@@ -250,16 +261,21 @@ def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | N
     for loop in (one for one in loops if one.name in PYTHON_LOOPS and (call.wrapper_id or 0) <= entered(one)[0]):
         for param, following in Loop(loop).successors:
             changing = param in held - told and following is not param and package(call.spelling) in PLAIN
-            readers = (one for one in inside if changing and param in one.operands and not _is_apart(one))
+            readers = (one for one in inside if changing and param in one.operands and not _is_apart(one, flow))
             if (reader := next(readers, None)) is not None:
                 return reader, flow.maker(following) or loop, loop
     return None
 
 
-def _is_apart(reader: Op) -> bool:
-    """Whether an op reads no elements, or one entry by its name, which has a history of its own."""
+def _is_apart(reader: Op, flow: Flow) -> bool:
+    """Whether an op reads no elements, or one entry by its name, which has a history of its own.
+
+    What code that was not followed reads of all that it may see is not known, and a count is read for the next one.
+    """
     entry = reader.name == "py.item" and isinstance(reader.arguments.get("index"), str | int | float)
-    return entry or reader.name in _LOOKS
+    after = [one for value in reader.results for one in flow.readers.get(value, ())]
+    counts = bool(after) and all(one.name in CHANGING for one in after)
+    return entry or counts or reader.name in _LOOKS or reader.name == "py.call_unknown"
 
 
 def _outlived(call: Op, reader: Op, change: Op, loop: Op) -> Obligation:
