@@ -313,6 +313,38 @@ PROGRAMS = {
                 x = step(x, np.isin(np.arange(10), rows))
             return x
         """,
+    "a property that is computed once": """
+        from functools import cached_property
+
+        class Codec:
+            def __init__(self, params):
+                self.params = params
+
+            def wrapped(self, f):
+                return jax.jit(f)
+
+            @cached_property
+            def encoder(self):
+                def encode(x, params):
+                    return x * params
+
+                return partial(self.wrapped(encode), params=self.params)
+
+            @property
+            def decoder(self):
+                def decode(x, params):
+                    return x / params
+
+                return partial(self.wrapped(decode), params=self.params)
+
+        def encode(params, xs):
+            codec = Codec(params)
+            return [codec.encoder(x) for x in xs]
+
+        def decode(params, xs):
+            codec = Codec(params)
+            return [codec.decoder(x) for x in xs]  #! retrace-every-call
+        """,
 }
 
 
