@@ -51,6 +51,30 @@ PROGRAMS = {
                     best, top = params, score(params)
             return best * 2  #! donated-value-read
         """,
+    "`pmap` donates nothing that it is given by keyword": """
+        @partial(jax.pmap, donate_argnums=(1, 2))
+        def step(data, params, width):
+            return data, params * width
+
+        @partial(jax.jit, donate_argnums=(1, 2))
+        def compiled(data, params, width):
+            return data, params * width
+
+        def by_word(data, params, width):
+            for _ in range(3):
+                data, params = step(data=data, params=params, width=width)
+            return data
+
+        def by_place(data, params, width):
+            for _ in range(3):
+                data, params = step(data, params, width)  #! donated-value-read
+            return data
+
+        def under_jit(data, params, width):
+            for _ in range(3):
+                data, params = compiled(data=data, params=params, width=width)  #! donated-value-read
+            return data
+        """,
 }
 
 

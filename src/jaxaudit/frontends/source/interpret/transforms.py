@@ -211,6 +211,7 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     axes += [0] * (len(inputs.operands) - len(axes))
     attrs = attributes(it, callee, given, span)
     if callee.transform == "pmap":
+        attrs["options"] = _donating(attrs["options"], len(given.positional))
         static = static_leaves(it, callee, given)
         # What is hashed is the object that holds a leaf, not the leaf.
         held = (isinstance(value, Ref) for value in given.all() for _ in data_leaves(it, value))
@@ -224,6 +225,14 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     leaving = callee.options.get("out_specs" if callee.transform == "shard_map" else "out_axes")
     result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span, leaving=leaving)
     return result
+
+
+def _donating(options: object, count: int) -> object:
+    """Return the options of a call of `pmap`, which donates nothing that it is given by keyword."""
+    if not isinstance(options, dict) or (said := options.get("donate_argnums")) is None:
+        return options
+    places = said if isinstance(said, tuple) else (said,)
+    return {**options, "donate_argnums": tuple(at for at in places if not isinstance(at, int) or at < count)}
 
 
 def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
