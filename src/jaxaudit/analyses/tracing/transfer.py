@@ -113,7 +113,8 @@ class TransferTable:
     def _leaf(self, op: Op, read: Read[Trace]) -> Trace:
         """Return a leaf of a tree that a library gives; what may be no array is structure, perhaps, and goes along."""
         like, made = fact_of(op.arguments.get("like"), read), self._made(self._operands(op, read))
-        return revised(made, kind=Kind.UNKNOWN) if made.way == "made" and like == UNKNOWN else made
+        along = like.kind is Kind.STATIC and like.what not in _ARRAYS
+        return UNKNOWN if along or like == UNKNOWN else made
 
     def _leaves(self, op: Op, read: Read[Trace]) -> Trace:
         """Return the list of the leaves of a tree, alone or with its structure, where these are arrays for sure."""
