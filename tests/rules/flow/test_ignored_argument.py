@@ -156,6 +156,16 @@ PROGRAMS = {
             mask = jnp.arange(5)[None] < lengths[:, None]
             return jnp.sum(layer(x, mask, w) * mask) / jnp.maximum(jnp.sum(mask), 1)
         """,
+    "a variable is left, and what it was made of is returned or says what is": """
+        def act(knowledge, state):
+            own = state.index
+            other = 1 - own
+            return jnp.argmax(knowledge[own])
+
+        def scaled(x, by):
+            inverse = 1 / by
+            return x * by
+        """,
 }
 
 

@@ -122,6 +122,9 @@ def _leads_only_to(end: Value, param: Value, home: Region, flow: Flow) -> bool:
     if end not in derived or given_back or any(value in flow.leaving for value in derived):
         return False
     readers = {op for value in derived for op in flow.readers.get(value, ())}
+    # Nobody in sight calls a root: what it returns is used all the same.
+    if any(op.name == "py.return" and flow.places.region_of[op].kind == "root" for op in readers):
+        return False
     return all((is_pure(op) and (not op.regions or op.in_place)) or end in op.results for op in readers)
 
 
