@@ -204,6 +204,8 @@ AS_LARGE_AS_GIVEN = _ids("array asarray full_like zeros_like ones_like empty_lik
 """Make arrays of the shape of what they are given."""
 FILLED_LIKE = _ids("zeros_like ones_like empty_like")
 """Make arrays of the shape of what they are given, and of nothing else of it."""
+ZEROS = _ids("zeros zeros_like")
+"""Make arrays of zeros."""
 SIZED_BY_VALUES = {
     **dict.fromkeys(_ids("nonzero flatnonzero argwhere"), ("size", "a")),
     **dict.fromkeys(_ids("unique unique_values unique_all unique_counts unique_inverse"), ("size", "ar", "x")),

@@ -92,6 +92,20 @@ PROGRAMS = {
                            last=state["last"] * (1 - done) + ret * done)
                 return obs, new, reward, done, info
         """,
+    "zeros in the place of a value that ends are no part of it": """
+        def last_value(value, rewards, dones):
+            done = dones[-1] > 0
+            value = jnp.where(done, jnp.zeros_like(value), value)
+
+            def back(carry, x):
+                total, after = carry
+                reward, done, value = x
+                delta = reward + 0.9 * after * (1 - done) - value
+                total = delta + 0.8 * (1 - done) * total
+                return (total, value), total
+
+            return jax.lax.scan(back, (jnp.zeros_like(value), value), (rewards, dones, rewards), reverse=True)
+        """,
 }
 
 

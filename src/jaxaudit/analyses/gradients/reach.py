@@ -9,6 +9,7 @@ from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import ZEROS
 from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.ir.ops import CALLS, DERIVATIVES, MOVING
 from jaxaudit.ir.record import mutable, record
@@ -32,7 +33,7 @@ def _is_zero(value: Value, made_by: Mapping[Value, Op]) -> bool:
         return isinstance(given, int | float) and given == 0
     if maker.name == "py.const":
         return maker.constant == 0
-    return maker.name == "array.create" and maker.function in ("zeros", "zeros_like")
+    return maker.name == "array.create" and maker.function in ZEROS
 
 
 def _source(given: Argument, made_by: Mapping[Value, Op]) -> Argument:

@@ -13,7 +13,7 @@ from functools import partial
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, outside_of_call
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import SUMS_OF_TWO
+from jaxaudit.ir.functions import SUMS_OF_TWO, ZEROS
 from jaxaudit.ir.interfaces import Call
 from jaxaudit.ir.ops import BODIES, PASSED_ON, REARRANGED
 from jaxaudit.ir.record import mutable, record, replace
@@ -133,7 +133,9 @@ class Sums:
 
 
 def _written(op: Op | None) -> float | None:
-    """Return the number that an op writes down."""
+    """Return the number that an op writes down, also in each element of an array."""
+    if op is not None and op.name == "array.create" and op.function in ZEROS:
+        return 0.0
     return _as_float(op.constant) if op is not None and op.name == "py.const" else None
 
 
