@@ -352,6 +352,21 @@ PROGRAMS = {
             fill(local)
             return TABLE[name](x, x) + local[name](x, x)
         """,
+    "a name that a layer declares itself has a default all the same": """
+        import flax.linen as nn
+
+        class Norm(nn.Module):
+            name: str
+            width: int
+            dtype: jnp.dtype = jnp.float32
+
+            @nn.compact
+            def __call__(self, x):
+                return nn.LayerNorm(name=self.name, dtype=self.dtype)(x)
+
+        def made(dtype):
+            return Norm(width=3, dtype=dtype), Norm(dtype=dtype)  #! signature-mismatch
+        """,
 }
 
 OPEN = """

@@ -215,8 +215,10 @@ def _constructor_fit(cls: ClassValue, given: Arguments) -> Fit:
     if cls.kind in ("dataclass", "namedtuple"):
         places = tuple(parameter_of(cls, name) for name in cls.placed)
         words = (parameter_of(cls, name) for name in cls.fields)
-        required = tuple(parameter_of(cls, name) for name in cls.fields if name not in cls.defaults)
+        # A field of the class's own by such a name has the default of its base all the same.
         further = () if _NAMED.isdisjoint(library_bases(cls)) else ("name", "parent")
+        needed = (name for name in cls.fields if name not in cls.defaults and name not in further)
+        required = tuple(parameter_of(cls, name) for name in needed)
         return fit(Parameters(places, frozenset((*words, *further)), required), given, "field")
     bare = cls.kind == "plain" and not given.all()
     return Fit(open="" if bare else f"how a `{cls.name}` is made is not known")
