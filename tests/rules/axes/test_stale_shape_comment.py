@@ -24,6 +24,21 @@ PROGRAMS = {
             grid = jnp.zeros((8, 3)) * 2.0  # (B, rows, columns)  #? stale-shape-comment
             return grid
         """,
+    "formulas and intervals": """
+        def length(x1, x2, y1, y2):
+            a = jnp.linalg.norm(jnp.stack([x2 - x1, y2 - y1])) ** 2  # (x2-x1)^2+(y2-y1)^2
+            return a
+
+        def scaled(images):
+            images = jnp.ones((10, 1, 8, 8)) * images
+            images = (images - images.min()) / (images.max() - images.min())  # ... -> [0, 1]
+            return images
+
+        def summed():
+            x = jnp.ones((3, 4))
+            y = x.sum(axis=0)  # (b, t)  #? stale-shape-comment
+            return y
+        """,
 }
 
 

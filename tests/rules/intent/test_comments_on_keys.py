@@ -13,6 +13,7 @@ PURPOSES = (
     "# Use the same rng as events are mutually exclusive",
     "# reuse the key to keep images and labels aligned",
     "# deliberately the same key",
+    "# Fixed key",
 )
 DESCRIPTIONS = (
     "# reuse the same key for both draws",

@@ -20,6 +20,7 @@ _MEANT = ("on purpose", "deliberate", "intentional")
 _PURPOSES: dict[str, tuple[str, ...]] = {
     "numbers": (
         *("common random", "crn", "antithetic", "paired", "pegasus", "alike", "aligned", "exclusive"),
+        *("fixed key", "fixed rng", "fixed seed", "fixed noise", "fixed random", "same noise", "same samples"),
         *("dummy", "placeholder", "only for shape", "only for the shape"),
     ),
     "no gradient": (

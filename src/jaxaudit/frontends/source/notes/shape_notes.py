@@ -26,6 +26,8 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _CROSSED = re.compile(r"(?:(?P<name>[A-Za-z_]\w*)\s*:\s*)?(?P<shape>\w+(?:\s+[x\u00d7]\s+\w+)+)\s*\.?")
+_GOES_ON = re.compile(r"\s*(?:[=,)(\]^*+/%&|<>]|-(?!>)|for\b|in\b)")
+"""What follows brackets of a formula, or of code."""
 _CODE = re.compile(r"[={}\"'@]|\w\(|\bdef\b|\breturn\b")
 _PARAMETER = re.compile(r"\s*\*{0,2}[`*]*(?P<name>\w+)[`*]*\s*(?:\([^)]*\))?\s*:\s*(?P<text>.*)")
 _SAID = re.compile(
@@ -44,7 +46,8 @@ def parsed(text: str) -> Names | None:
     entries = [entry.strip() for entry in inside.rstrip(", ").split(",")]
     if not entries or len(entries) > _MOST or not all(_ENTRY.fullmatch(entry) for entry in entries):
         return None
-    return None if "..." in entries else tuple(entries)
+    # No axis has size 0: `[0, 1]` are the bounds of an interval.
+    return None if "..." in entries or "0" in entries else tuple(entries)
 
 
 def in_comment(text: str) -> tuple[str, Names] | None:
@@ -53,7 +56,7 @@ def in_comment(text: str) -> tuple[str, Names] | None:
         return None
     told = text.rpartition("->")[2].strip() if "->" in text else text
     match = _COMMENT.fullmatch(told)
-    if match is not None and not re.match(r"\s*(?:[=,)(\]]|for\b|in\b)", match["rest"]):
+    if match is not None and not _GOES_ON.match(match["rest"]):
         names = parsed(match["shape"])
         return None if names is None else (match["name"] or "", names)
     crossed = _CROSSED.fullmatch(told)
