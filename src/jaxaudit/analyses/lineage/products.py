@@ -122,21 +122,24 @@ class Sums:
                 return None
 
     def _chosen(self, op: Op, products: Callable[[Argument], Products]) -> Products | None:
-        """A choice between two sums: each part counts where the condition says so."""
+        """A choice between two sums: each part counts where the condition says so, and an array of zeros nowhere."""
         condition = op.argument("condition", "pred")
         if not isinstance(condition, Value):
             return None
         mask = (self.source(condition),)
         yes, no = Product(1.0, (), mask), Product(1.0, (), mask, mask)
         arms = ((op.argument("x", "on_true"), yes), (op.argument("y", "on_false"), no))
-        return tuple(part.times(where) for arm, where in arms for part in products(arm))
+        given = ((arm, where) for arm, where in arms if not (isinstance(arm, Value) and _is_zeros(self.maker(arm))))
+        return tuple(part.times(where) for arm, where in given for part in products(arm))
 
 
 def _written(op: Op | None) -> float | None:
-    """Return the number that an op writes down, also in each element of an array."""
-    if op is not None and op.name == "array.create" and op.function in ZEROS:
-        return 0.0
+    """Return the number that an op writes down."""
     return _as_float(op.constant) if op is not None and op.name == "py.const" else None
+
+
+def _is_zeros(op: Op | None) -> bool:
+    return op is not None and op.name == "array.create" and op.function in ZEROS
 
 
 def _as_float(given: object) -> float | None:
