@@ -75,13 +75,6 @@ SHOWN = {
         ),
         [(5, "`jnp.mean` with `axis=0`; its 3 other calls in this file give `axis=-1`")],
     ),
-    "copy-unlike": (
-        (
-            "def f(net, p1, p2, obs):\n    q1 = net.apply(p1, obs, train=True)\n    q2 = net.apply(p1, obs, train=True)\n"
-            "    return q1, q2, p2\n"
-        ),
-        [(3, "like line 6 with `q2` for `q1`, but `p1` is the same")],
-    ),
     "branch-differs": (
         "def f(flag, x):\n    if flag:\n        y = x + 1\n    else:\n        y = x + 1\n    return y\n",
         [(5, "the same as the other branch, line 7")],
@@ -111,7 +104,6 @@ SILENT = {
     "buffer-unwritten": "def f(i, v):\n    buffer = jnp.zeros((5,))\n    buffer = buffer.at[0].set(v)\n    return buffer[i]\n",
     "call-differs": "def f(a, b, g):\n    x, y = g(a)\n    x, y = g(b)\n    return x, jnp.outer(x, y), jnp.outer(y, x)\n",
     "option-differs": "def f(a, b, n):\n    return [jnp.mean(a, axis=n), jnp.mean(b, axis=1), jnp.sum(a, axis=0)]\n",
-    "copy-unlike": "def f(net, p1, p2, x):\n    q1 = net.apply(p1, x, a=1)\n    q2 = net.apply(p2, x, a=1)\n    return q1, q2\n",
     "branch-differs": "def f(flag, x):\n    if flag:\n        y = x + 1\n    else:\n        y = x + 2\n    return y\n",
 }
 

@@ -1,4 +1,4 @@
-"""What methods read from their own object and keep in it: what the text of classes tells."""
+"""What the text of a program tells of its classes, settings and lines."""
 
 from __future__ import annotations
 
@@ -24,6 +24,22 @@ class Rebuilt:
     field: str
     """The attribute that holds it."""
     span: Span
+
+
+@record
+class Copy:
+    """A line that is another one with a word changed in all its names, or in all but one."""
+
+    span: Span
+    first: Span
+    """The line that it is a copy of."""
+    was: str
+    now: str
+    """The word, in the first line and in this one."""
+    kept: str = ""
+    """The name that has the word of the first line still; empty where there is none."""
+    meant: str = ""
+    """What it would be with the other word: another name in sight."""
 
 
 @record

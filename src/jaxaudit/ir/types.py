@@ -23,7 +23,7 @@ from jaxaudit.ir.attributes import Attribute, Attributes
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.fits import CallFit
 from jaxaudit.ir.functions import canonical
-from jaxaudit.ir.members import ClassMembers, Settings
+from jaxaudit.ir.members import ClassMembers, Copy, Settings
 from jaxaudit.ir.reads import ScopeReads
 from jaxaudit.ir.record import entity, record
 from jaxaudit.ir.values import Argument, Value
@@ -266,6 +266,8 @@ class Program:
     """The attributes of each class."""
     settings: tuple[Settings, ...] = ()
     """What the program gives itself to go by."""
+    copies: tuple[Copy, ...] = ()
+    """Lines that are copies of one another with a word changed in their names."""
     compared: Mapping[Span, CallFit] = field(default_factory=dict)
     """How the calls that raise in no context compare with the parameters of what they call."""
     unpacked: Mapping[Span, int] = field(default_factory=dict)

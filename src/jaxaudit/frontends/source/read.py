@@ -23,6 +23,7 @@ from jaxaudit.frontends.source.interpret.modules import Loader, Project
 from jaxaudit.frontends.source.interpret.observed import interpret_observed
 from jaxaudit.frontends.source.interpret.roots import callers_in_bases, interpret_root
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, outline
+from jaxaudit.frontends.source.names.copies import copies_of
 from jaxaudit.frontends.source.names.flow import reads_of
 from jaxaudit.frontends.source.names.members import members_of
 from jaxaudit.frontends.source.names.settings import settings_of
@@ -63,6 +64,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         reads=names,
         members=members,
         settings=settings,
+        copies=tuple(one for module in audited for one in copies_of(module)),
         compared=compared,
         unpacked=reader.it.unpacked,
     )

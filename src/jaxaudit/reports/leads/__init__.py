@@ -8,7 +8,7 @@ from jaxaudit.reports.leads.arrays import axes_grow, buffer_unwritten, condition
 from jaxaudit.reports.leads.base import Collect, Look
 from jaxaudit.reports.leads.names import bound_again, older_name_read, unread_parameter, unread_value
 from jaxaudit.reports.leads.state import carry_left_alone, gradient_elsewhere, old_version_read
-from jaxaudit.reports.leads.written import branch_differs, call_differs, copy_unlike, option_differs
+from jaxaudit.reports.leads.written import branch_differs, call_differs, option_differs
 from jaxaudit.reports.model import Finding, Lead
 
 KINDS: tuple[Collect, ...] = (
@@ -24,7 +24,6 @@ KINDS: tuple[Collect, ...] = (
     buffer_unwritten,
     call_differs,
     option_differs,
-    copy_unlike,
     branch_differs,
 )
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.reports.leads.base import Fact, Look
 from jaxaudit.spans import span_of
 
-_FEWEST_LEAVES = 5
-"""Statements with fewer names and numbers are alike by chance."""
 _FEWEST_STATEMENTS = 3
 _FEWEST_ALIKE = 3
 """So many calls that agree make a custom."""
@@ -106,50 +103,6 @@ def _turned(first: Sequence[str], second: Sequence[str]) -> tuple[str, str] | No
                 if first[at] == there and first[other] == here:
                     return here, there
     return None
-
-
-def copy_unlike(look: Look) -> Iterator[Fact]:
-    """List statements that are a copy of the one before, with other names but for one that seems to be left."""
-    for path in sorted(look.paths):
-        names = {one.id for one in look.nodes(path) if isinstance(one, ast.Name)}
-        for body in _bodies(look.nodes(path)):
-            for first, second in pairwise(body):
-                left = _left_behind(_leaves(first), _leaves(second), names) if _is_copy(first, second) else None
-                if left is not None:
-                    was, now, stays = left
-                    text = f"like line {first.lineno} with `{now}` for `{was}`, but `{stays}` is the same"
-                    yield Fact(span_of(second, path), text, 7)
-
-
-def _is_copy(first: ast.stmt, second: ast.stmt) -> bool:
-    simple = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return
-    if not isinstance(first, simple) or type(first) is not type(second):
-        return False
-    count = len(_leaves(first))
-    return count >= _FEWEST_LEAVES and count == len(_leaves(second)) and _shape(first) == _shape(second)
-
-
-def _left_behind(first: Sequence[str], second: Sequence[str], names: set[str]) -> tuple[str, str, str] | None:
-    """Return how a name changes from one statement to its copy, and another that would change alike and does not."""
-    changes = [(old, new) for old, new in zip(first, second, strict=True) if old != new]
-    for old, new in changes:
-        before, after = _difference(old, new)
-        for stays in (one for one, other in zip(first, second, strict=True) if one == other and before):
-            like = stays.replace(before, after) if stays.count(before) == 1 else stays
-            if like != stays and like in names and stays in names and like not in second:
-                return old, new, stays
-    return None
-
-
-def _difference(old: str, new: str) -> tuple[str, str]:
-    """Return the part of a name that another one has otherwise: `1` and `2` of `q1` and `q2`."""
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    return old[start : len(old) - end], new[start : len(new) - end]
 
 
 def branch_differs(look: Look) -> Iterator[Fact]:
