@@ -61,6 +61,35 @@ PROGRAMS = {
 
         main()
         """,
+    "two reductions of one array, one of which has kept its axis": """
+        def ratio(x):
+            peak = jnp.max(jnp.abs(x), axis=1, keepdims=True)
+            noise = jnp.std(x, axis=1)
+            return 20 * jnp.log10(peak / noise)  #! silent-broadcast
+
+        def entropy(logits):
+            z = logits - jnp.mean(logits, axis=-1, keepdims=True)
+            total = jnp.sum(jnp.exp(z), axis=-1, keepdims=True)
+            return total * jnp.max(z, axis=-1)  #! silent-broadcast
+
+        def mapped(batch):
+            return jax.vmap(lambda x: x.mean(axis=1, keepdims=True) / x.std(axis=1))(batch)  #! silent-broadcast
+
+        def leading(x):
+            return x.mean(0, keepdims=True) / x.std(0)
+
+        def alone(x):
+            top = jnp.max(x, axis=-1, keepdims=True)
+            return (top + jnp.log(jnp.sum(jnp.exp(x - top), axis=-1)))[0]
+
+        def pairs(x):
+            squares = jnp.sum(x * x, axis=1, keepdims=True)
+            lengths = jnp.linalg.norm(x, axis=1)
+            return squares + lengths**2 - 2 * x @ x.T
+
+        def of_two(x, w):
+            return x.sum(1, keepdims=True) + (w @ x).max(1)
+        """,
 }
 
 

@@ -19,6 +19,7 @@ from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, broadcasts, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 from jaxaudit.rules.flow._shared.columns import columns_met
+from jaxaudit.rules.flow._shared.kept_axes import kept_and_lost
 from jaxaudit.rules.flow._shared.lined_up import lined_up
 
 
@@ -29,7 +30,8 @@ class SilentBroadcast(Rule):
     Compares the axes that broadcasting lines up, from the last one backwards. Where an array with fewer axes lands on
     an axis of another name, while the axis it belongs to stands elsewhere in the other operand, it is reported. So is
     the column `(n, 1)` of a layer with one output where it meets a row `(n,)`: together they make `(n, n)`; and an
-    array that meets its own reduction, `x - x.max(axis=1)`, after the axis is gone.
+    array that meets its own reduction, `x - x.max(axis=1)`, after the axis is gone; or two reductions of it, of which
+    one has kept the axis.
 
     ## Why is this bad?
     A bias with one entry for each channel, added to images laid out as `(batch, channel, height, width)`, lands on
@@ -68,6 +70,18 @@ class SilentBroadcast(Rule):
             "def f(x, y):\n    top = jnp.max(x, axis=1, keepdims=True)\n"
             "    return (x - top) / x.std(axis=0), y - y.max(-1)\n",
             "its own maximum, with its axis",
+        ),
+        Example(
+            """
+            def logsumexp(x):
+                top = jnp.max(x, axis=-1, keepdims=True)
+                return top[..., 0] + jnp.log(jnp.sum(jnp.exp(x - top), axis=-1))
+
+            def distances(x):
+                squares = jnp.sum(x**2, axis=-1, keepdims=True)
+                return squares + jnp.sum(x**2, axis=-1) - 2.0 * x @ x.T
+            """,
+            "an axis is taken away, and all pairs on purpose",
         ),
         Example(
             """
@@ -127,6 +141,14 @@ class SilentBroadcast(Rule):
             """,
             "the rows of a product",
         ),
+        Example(
+            """
+            def logsumexp(x):
+                top = jnp.max(x, axis=-1, keepdims=True)
+                return top + jnp.log(jnp.sum(jnp.exp(x - top), axis=-1))  #!
+            """,
+            "a maximum with its axis, and a sum without",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -135,7 +157,9 @@ class SilentBroadcast(Rule):
         found = [(one.meeting.op, _finding(one)) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
         found += [(one.blamed, _blended(one)) for one in axes.caused(Cause.BLENDED)]
         found += [(one.op, _skewed(one)) for one in skewed(facts)]
-        found += columns_met(facts.flow, shapes)
+        halves = dict(kept_and_lost(facts.flow, shapes))
+        found += halves.items()
+        found += ((op, one) for op, one in columns_met(facts.flow, shapes) if op not in halves)
         found += _met_themselves(program, facts.flow, shapes)
         themselves = {op for op, _ in found}
         found += [(one.op, _landed(one)) for one in landed(facts) if one.op not in themselves]
