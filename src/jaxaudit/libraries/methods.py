@@ -64,6 +64,15 @@ _ELSEWHERE = {
     """,
 }
 
+_FURTHER = """
+    T at mT addressable_data addressable_shards clone committed device_buffer device_buffers devices flat
+    get_referent global_shards is_deleted is_fully_addressable is_fully_replicated is_ready layout
+    on_device_size_in_bytes platform traceback unsafe_buffer_pointer val primal tangent full_lower to_concrete_value
+    dimension_as_value delete ptp reshape trace
+"""
+MEMBERS = frozenset((*(name.partition(".")[2] for name in ROWS if name.count(".") == 1), *_FURTHER.split()))
+"""The names of all that arrays of JAX have, of any version, and the values that stand for them while JAX traces."""
+
 FOREIGN: Mapping[str, str] = {name: library for library, names in _ELSEWHERE.items() for name in names.split()}
 """Methods that arrays of JAX do not have, with the library whose arrays, or whose functions, have the name."""
 

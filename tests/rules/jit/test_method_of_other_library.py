@@ -11,7 +11,28 @@ PROGRAMS = {
 
         def wrong(x):
             return jnp.abs(x).type(jnp.int32)  #! method-of-other-library
-        """
+        """,
+    "what no array has": """
+        def misspelled(n):
+            x = jnp.zeros((n, 3)) * 2
+            total = x.sum().itemm()  #! method-of-other-library
+            return total, jnp.exp(x).lenght + 1  #! method-of-other-library
+
+        def of_other_things(x, state, key):
+            pair = jnp.linalg.svd(x)
+            found = jnp.unique_counts(x)
+            return pair.U, found.counts, state.lenght + 1, (x + 1).lenght + 1, jnp.finfo(x.dtype).smallest, jax.random.key_data(key).T, np.ones(3).base + 1, np.asarray(jnp.ones(3)).flags + 1
+
+        class Named:
+            def __init__(self, array):
+                self.array = array
+
+            def __add__(self, other):
+                return Named(self.array + other)
+
+        def wrapped(n):
+            return (Named(jnp.ones(n)) + 1).array.mT
+        """,
 }
 
 

@@ -8,8 +8,9 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.tracing.transfer import gives_several
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.libraries.methods import FOREIGN
+from jaxaudit.libraries.methods import FOREIGN, MEMBERS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, unknown
 
 
@@ -18,7 +19,7 @@ class MethodOfOtherLibrary(Rule):
 
     ## What it does
     Finds calls of methods that NumPy arrays, lists or the tensors of PyTorch have and arrays of JAX lack, on values
-    that functions of JAX have made.
+    that functions of JAX have made; and on arrays that JAX has made for sure, whatever attribute they do not have.
 
     ## Why is this bad?
     The call raises `AttributeError`: arrays of JAX cannot be changed in place, and what PyTorch has as methods are
@@ -48,6 +49,10 @@ class MethodOfOtherLibrary(Rule):
     invalid = (
         Example("def f(x):\n    return jnp.exp(x).tile((2, 1))  #!\n", "a function"),
         Example("def f(x):\n    y = jax.nn.relu(x + 1)\n    return y.unsqueeze(0)  #!\n", "a method of PyTorch"),
+        Example(
+            "def f(n):\n    x = jnp.ones((n, 3)) + 1\n    assert x.shpae == (n, 3)  #!\n    return x.summ()  #!\n",
+            "misspelled",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -58,6 +63,38 @@ class MethodOfOtherLibrary(Rule):
                 yield _missing(op, op.callee.removeprefix("."), owner)
             elif owner is not None:
                 yield unknown(op.span, f"whether this is an array of JAX, or of {owner}, is not known")
+        for op in program.named("py.call_unknown", "py.attr"):
+            name = _asked_for(op)
+            if name and name not in MEMBERS and name not in FOREIGN and _is_array(op, facts.flow):
+                yield _missing(op, name, "")
+
+
+def _asked_for(op: Op) -> str:
+    """Return the name of the method or attribute that an op asks for; empty where it does neither, or is no error."""
+    method = op.callee.removeprefix(".") if op.is_method and not op.guarded else ""
+    name = op.label if op.name == "py.attr" else method
+    return name if name.isidentifier() and not name.startswith("_") else ""
+
+
+def _is_array(op: Op, flow: Flow) -> bool:
+    """Whether what is asked is an array that functions of JAX have made for sure, in every call."""
+    asked = op.value("base") or next(iter(op.operands), None)
+    found = [_is_made(flow, asked, context) for context in contexts(flow, op)] if asked is not None else []
+    return bool(found) and all(found)
+
+
+def _is_made(flow: Flow, value: Value, context: Context) -> bool:
+    pending = [value]
+    for one in pending:
+        op = origin(flow, one, context).op
+        if op is None or not op.name.startswith(("array.", "key.draw")) or op.name == "array.shape":
+            return False
+        of_its_own = not _makes_array(op) and "." not in op.qualified and bool(op.operands)
+        if len(op.results) != 1 or gives_several(op) or not (_makes_array(op) or of_its_own):
+            return False
+        # What an operator or a method gives is an array where all that it is given are.
+        pending += (given for given in op.operands if of_its_own and given not in pending)
+    return True
 
 
 def _on_array(op: Op, flow: Flow) -> bool:
@@ -83,10 +120,11 @@ def _makes_array(op: Op) -> bool:
 
 
 def _missing(op: Op, method: str, owner: str) -> Obligation:
+    kind = "attribute" if op.name == "py.attr" else "method"
     return Obligation(
         op.span,
-        message=f"arrays of JAX have no method `{method}`",
-        current=f"this raises `AttributeError`; the method is one of {owner}",
+        message=f"arrays of JAX have no {kind} `{method}`",
+        current="this raises `AttributeError`" + (f"; the method is one of {owner}" if owner else ""),
         expected="a function of `jax.numpy`, or a method that arrays of JAX have",
         suggestion="call the function of `jax.numpy` that does it; to change an array use `x.at[...]`",
         raises=Raises.TRACING,
