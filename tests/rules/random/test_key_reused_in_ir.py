@@ -156,7 +156,8 @@ def test_fold_in():
     assert verdict(s, s.draw(s.fold(key, 2))) == "proved"
     assert verdict(s, s.draw(s.fold(key, 1))) == "error"
     data = s.param("step")
-    assert verdict(s, s.draw(s.fold(key, data))) == "proved"
+    # It may be 1 or 2.
+    assert verdict(s, s.draw(s.fold(key, data))) == "unknown"
     assert verdict(s, s.draw(s.fold(key, data))) == "error"
 
 

@@ -78,7 +78,8 @@ def _groups(uses: Iterable[Use]) -> Iterator[list[Use]]:
     groups: defaultdict[Term, list[Use]] = defaultdict(list)
     for use in uses:
         if use.how is not How.FOLD:
-            groups[way(use.term)[0]].append(use)
+            start = way(use.term)[0]
+            groups[start.parent if isinstance(start, Fold) else start].append(use)
     for group in groups.values():
         if len(group) > 1 and any(use.consumes for use in group):
             yield group[:_MAX_GROUP]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.keys.terms import END, SHORTEST, Each, Steps, Term, Terms
+from jaxaudit.analyses.keys.terms import END, SHORTEST, Steps, Term, Terms
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Loop, Mapped, given_to
 from jaxaudit.ir.ops import BODIES, MAPPED
@@ -33,7 +33,7 @@ def outside_of(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dict[V
     view = Loop.of(op) or Mapped.of(op)
     if view is None:
         return {}
-    outside: dict[Value, Term] = {param: terms.make(Each, read(whole)) for param, whole in view.elements}
+    outside: dict[Value, Term] = {param: terms.each(read(whole)) for param, whole in view.elements}
     if isinstance(view, Loop):
         outside.update((one.param, read(one.start)) for one in view.carried_in(region))
         if view.counter is not None and region is view.body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from jaxaudit.analyses.keys.terms import END, Each, Number, Part, Repeat, Row, Steps, Term, View
+from jaxaudit.analyses.keys.terms import END, Each, Fold, Number, Part, Repeat, Row, Steps, Term, View
 
 
 class Overlap(Enum):
@@ -31,7 +31,7 @@ def overlap(first: Term, second: Term) -> Overlap:
     first_root, first_way = way(first)
     second_root, second_way = way(second)
     if first_root is not second_root:
-        return Overlap.DISJOINT
+        return _folded(first_root, second_root)
     found = Overlap.SAME
     for one, other in zip(first_way, second_way, strict=False):
         relation = _compare(one, other)
@@ -39,6 +39,26 @@ def overlap(first: Term, second: Term) -> Overlap:
             return relation
         found = relation if relation is Overlap.MAYBE else found
     return found if found is Overlap.MAYBE else _longer(first_way, second_way)
+
+
+def _folded(first: Term, second: Term) -> Overlap:
+    """Compare two keys that start apart: they meet where the same is folded into one key."""
+    if not (isinstance(first, Fold) and isinstance(second, Fold)) or first.parent is not second.parent:
+        return Overlap.DISJOINT
+    one, other = _index(first.data), _index(second.data)
+    if isinstance(one, int) and isinstance(other, int):
+        return Overlap.SAME if one == other else Overlap.DISJOINT
+    if _first_of(one) is not None and _first_of(one) == _first_of(other):
+        return Overlap.SAME
+    return _compare(one, other)
+
+
+def _first_of(step: _Step) -> int | None:
+    """Return the first number of those that a step stands for; a loop that never runs draws nothing to compare."""
+    match step:
+        case int(number) | (int(number), _) | Steps(Number(int(number))):
+            return number
+    return None
 
 
 def _longer(first: list[_Step], second: list[_Step]) -> Overlap:

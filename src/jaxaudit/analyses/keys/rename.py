@@ -68,7 +68,7 @@ class Rename:
             case Part(base, start, stop):
                 return self.terms.part(self(base), start, stop)
             case Each(base):
-                return make(Each, self(base))
+                return self.terms.each(self(base))
             case View(base, tag) | Repeat(base, tag):
                 return make(type(term), self(base), self._tag(tag))
         return self._rename_joined(term)

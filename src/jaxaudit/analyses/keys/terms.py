@@ -88,7 +88,7 @@ class Each:
 
 @entity
 class Steps:
-    """The numbers that a loop over a range goes through, as an index."""
+    """The numbers of a range, as an index: those that a loop goes through, or an array has."""
 
     start: Term
     stop: Term
@@ -217,6 +217,10 @@ class Terms:
         if isinstance(index, Steps) and covers(index, base):
             return self.make(Each, base)
         return self.make(Row, base, index)
+
+    def each(self, base: Term) -> Term:
+        """Return what one row after the other of an array is; the numbers of a range are that already."""
+        return base if isinstance(base, Steps) else self.make(Each, base)
 
     def _constant_row(self, base: Term, index: int) -> Term:
         count = length(base)

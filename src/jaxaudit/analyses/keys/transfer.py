@@ -137,11 +137,11 @@ class TransferTable:
             return (self.terms.row(self.terms.make(Stack, items, True), turn),)
         if not isinstance(iterable, Mapping):
             return (None,)
-        zero, one = self.terms.number(0), self.terms.number(1)
-        start = self._argument(iterable.get("start"), read, zero)
-        stop = self._argument(iterable.get("stop"), read, zero)
-        step = self._argument(iterable.get("step"), read, one)
-        return (self.terms.make(Tick, turn, self.terms.make(Steps, start, stop, step)),)
+        return (self.terms.make(Tick, turn, self._range(iterable, read)),)
+
+    def _range(self, given: Mapping[str, Argument], read: Read[Term]) -> Term:
+        ends = [self._argument(given.get(name), read, self.terms.number(0)) for name in ("start", "stop")]
+        return self.terms.make(Steps, *ends, self._argument(given.get("step"), read, self.terms.number(1)))
 
     def _join(self, op: Op, read: Read[Term]) -> Facts:
         return (self.terms.any_of([read(value) for value in op.operands]) if op.operands else None,)
@@ -186,6 +186,9 @@ class TransferTable:
             # All of its elements are one number, which is no seed of its own for each.
             fill = self._argument(op.arguments.get("fill_value", op.function), read, self._no_key)
             return (self.terms.make(Repeat, fill, (op,)),)
+        if op.function == "arange":
+            alone = "stop" not in op.arguments
+            return (self._range({"stop": op.arguments.get("start")} if alone else op.arguments, read),)
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)
         plain = op.function in ARRAYS_OF_ITEMS or op.function == "copy"
         if isinstance(items, Value) and (plain or isinstance(read(items), Repeat)):

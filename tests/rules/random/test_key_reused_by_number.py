@@ -1,0 +1,70 @@
+"""What `key-reused` says of keys that numbers are folded into, or that numbers pick."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "a loop that counts from the number that was used before it": """
+        def walk(key, n, x):
+            x = x + jax.random.normal(jax.random.fold_in(key, 0), (3,))
+            for step in range(n):
+                x = x + jax.random.normal(jax.random.fold_in(key, step), (3,))  #! key-reused
+            return x
+        """,
+    "two loops that count the same": """
+        def walk(key, n, x):
+            noise = [jax.random.normal(jax.random.fold_in(key, i), (3,)) for i in range(4)]
+            def body(step, x):
+                return x + jax.random.uniform(jax.random.fold_in(key, step), (3,))
+            return jax.lax.fori_loop(0, n, body, x), noise  #! key-reused
+        """,
+    "a map over numbers": """
+        def many(key):
+            start = jax.random.normal(jax.random.fold_in(key, 0), (3,))
+            draw = lambda i: jax.random.normal(jax.random.fold_in(key, i), (3,))
+            return jax.vmap(draw)(jnp.arange(8)) + start  #! key-reused
+        """,
+    "a scan over numbers": """
+        def many(key, x):
+            x = x + jax.random.normal(jax.random.fold_in(key, 2), (3,))
+            def body(x, step):
+                return x + jax.random.normal(jax.random.fold_in(key, step), (3,)), None
+            return jax.lax.scan(body, x, jnp.arange(8))[0]  #! key-reused
+        """,
+    "a row that a map over all rows has used": """
+        def many(key, n):
+            keys = jax.random.split(key, n)
+            draws = jax.vmap(lambda i: jax.random.normal(keys[i], (3,)))(jnp.arange(n))
+            return draws, jax.random.normal(keys[0])  #! key-reused
+        """,
+    "a loop that counts on": """
+        def walk(key, x):
+            x = x + jax.random.normal(jax.random.fold_in(key, 0), (3,))
+            for step in range(1, 10):
+                x = x + jax.random.normal(jax.random.fold_in(key, step), (3,))
+            return x
+        """,
+    "a number behind those of the map": """
+        def many(key):
+            start = jax.random.normal(jax.random.fold_in(key, 8), (3,))
+            draw = lambda i: jax.random.normal(jax.random.fold_in(key, i), (3,))
+            return jax.vmap(draw)(jnp.arange(8)) + start
+        """,
+    "keys of their own": """
+        def walk(key, x):
+            first, key = jax.random.split(key)
+            x = x + jax.random.normal(jax.random.fold_in(first, 0), (3,))
+            for step in range(10):
+                x = x + jax.random.normal(jax.random.fold_in(key, step), (3,))
+            return x
+        """,
+    "numbers that are not known": """
+        def pair(key, i, j):
+            return jax.random.normal(jax.random.fold_in(key, i)) + jax.random.normal(jax.random.fold_in(key, j))
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
