@@ -205,10 +205,19 @@ def guards(one: Visited, facts: Facts) -> Iterator[tuple[Op, Dim]]:
     missing = [one.low - ONE] * (one.before == 1) + [one.end] * (one.after == 1)
     counted = {index[2] for read in one.reads if (index := _index(read)) is not None and isinstance(index[2], Value)}
     names = {own_name(index, facts) for index in counted if isinstance(index, Value)}
-    compared = (op for name in names for op in _comparisons(facts).get(name, ()))
-    for op in sorted(compared, key=facts.places.order.__getitem__):
+    compared = [op for name in names for op in _comparisons(facts).get(name, ())]
+    # A line that is read for other indices as well is there for them, too.
+    others = (name for name in _comparisons(facts) if name not in names and not _is_again(name, one, facts))
+    shared = {op.span for name in others for op in _comparisons(facts)[name]}
+    for op in sorted((op for op in compared if op.span not in shared), key=facts.places.order.__getitem__):
         number = met(facts.get(Shapes), op, op.arguments.get("y")).number
         yield from ((op, place) for place in missing if number is not None and _tells(op, place, number, one))
+
+
+def _is_again(name: Value, one: Visited, facts: Facts) -> bool:
+    """Whether a value is what the same line counts in another call."""
+    extent = extents(facts)(name)
+    return extent is not None and extent.source is not one.source and extent.source.span == one.source.span
 
 
 @remembered

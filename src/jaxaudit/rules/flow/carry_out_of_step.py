@@ -87,6 +87,21 @@ class CarryOutOfStep(Rule):
     valid = (
         Example(_RUN.format(seen="new", mark=""), "of the new state"),
         Example(_ENV.format(seen="new", mark=""), "as `reset` gives it"),
+        Example(
+            """
+def slope(level):
+    return 0.3 - 0.5 * level
+
+def run(level):
+    def body(carry, _):
+        level, before = carry
+        now = slope(level)
+        level = level + 0.1 * (1.5 * now - 0.5 * before)
+        return (level, now), level
+    return jax.lax.scan(body, (level, slope(level)), None, length=9)
+""",
+            "the newer state is made of it",
+        ),
     )
     invalid = (
         Example(_RUN.format(seen="s", mark="  #!"), "seen one step late"),
@@ -152,6 +167,9 @@ def _judge(part: _Part, others: list[_Part], flow: Flow) -> Obligation | None:
     if not met or None in [state for state, _ in met]:
         return None
     behind = [one for one, now in met if one is not None and now is one.param and one.end.value is not now]
+    if any(depends(flow, one.end.value, (part.end.value,)) for one in behind):
+        # What the newer state is made of cannot be computed from it.
+        return None
     if len(behind) == len(met) and any(depends(flow, one.end.value, (part.param,)) for one in behind):
         return _finding(part, behind[0], flow)
     if all(one is not None and now is one.end.value for one, now in met) and part.end.op is not None:

@@ -93,6 +93,12 @@ class EndNeverRead(Rule):
             "        total = rate * total + seq['reward'][t]\n    return total, seq['seen'][-1]\n",
             "the last entry of another part counts",
         ),
+        Example(
+            "def backup(v):\n    s = jnp.arange(9)\n    up, down = jnp.clip(s + 1, 0, 8), jnp.clip(s - 1, 0, 8)\n"
+            "    value = lambda n: jnp.where(n == 8, 1.0, 0.9 * v[n])\n    return value(up) + value(down)\n\n"
+            "backup(jnp.ones(9))\n",
+            "the exception is met by another index",
+        ),
     )
     invalid = (
         Example(_FORWARD.format(bounds="1, steps - 1", mark="  #!"), "one too few"),
