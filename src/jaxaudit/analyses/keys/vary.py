@@ -212,7 +212,11 @@ class Variation:
             return Vary.VARIES
         once = self._compiled_once(op)
         if op.name in _FETCHED or op.qualified in _FETCHING_FUNCTIONS:
-            return Vary.VARIES if self.op.name in _RUN_BY_PYTHON and once is None else Vary.SAME
+            if self.op.name in _RUN_BY_PYTHON and once is None:
+                return Vary.VARIES
+            # The next item of what is made in the body itself is another one where that is.
+            home = once or self.region
+            return combine(self._depends(self.read(one)) for one in op.operands if self._within(one, home))
         if op.name in UNFOLLOWED or (op.name == "py.call_library" and op.qualified.startswith(".")):
             # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN

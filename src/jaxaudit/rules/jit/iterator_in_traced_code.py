@@ -10,6 +10,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ITERATORS
+from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved
 from jaxaudit.rules.jit._shared.phrases import transform
 
@@ -24,7 +25,8 @@ class IteratorInTracedCode(Rule):
 
     ## Why is this bad?
     JAX takes arrays and containers of arrays apart; an iterator is neither, and the call raises `TypeError`.
-    `next` runs while JAX traces and never again: the compiled code sees the first item in every call.
+    `next` runs while JAX traces and never again: the compiled code sees the first item in every call, and a loop in
+    every turn.
 
     ## Example
         jax.lax.scan(step, init, zip(xs, ys))
@@ -82,6 +84,21 @@ class IteratorInTracedCode(Rule):
         for _ in range(10):
             params = step(params)
         return params
+
+    ## the next item of a generator, in the body of a loop
+    def cooling(start, steps):
+        for _ in range(steps):
+            yield start
+            start = 0.9 * start
+
+    def anneal(x, keys):
+        heats = cooling(3.0, 9)
+
+        def sweep(x, key):
+            x = x + next(heats) * jax.random.normal(key, x.shape)  #!
+            return x, x
+
+        return jax.lax.scan(sweep, x, keys)
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -109,14 +126,17 @@ def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
     read = next((one for one in flow.places.region_of[op].ops if one.name == "py.read" and _is_asked(op, one)), None)
     if read is None or visit.op.guarded or not _computed_with(op, flow):
         return
-    by = transform(visit.tracer)
+    by, loop = transform(visit.tracer), visit.tracer is not None and visit.tracer.name in LOOPS
+    turn = "turn" if loop else "call"
     yield Obligation(
         op.span,
         message=f"`next` asks `{read.label}` for an item while {by} traces, and never again",
-        current="the compiled code keeps the item of its first call and sees it in every later one",
-        expected="each call gets an item of its own",
+        current=f"the compiled code keeps the item of its first {turn} and sees it in every later one",
+        expected=f"each {turn} gets an item of its own",
         steps=(Step(read.span, "the iterator lives outside of the compiled code"),),
-        suggestion="ask for the item outside and give it as an argument",
+        suggestion="make an array of the items and give it to the loop"
+        if loop
+        else "ask for the item outside and give it as an argument",
     )
 
 

@@ -61,7 +61,7 @@ def run_scan(
     init, xs = lifted(it, init, span), lifted(it, xs, span)
     carry, items = flattened(it, [init]), flattened(it, [xs])
     params = (*carry.params, *items.params)
-    with it.builder.nested("function", name_of(function), span, params) as region:
+    with it.builder.nested("function", name_of(function), span, params) as region, it.inside("scan", carry):
         inner = transforms.call_inside(it, function, call(carry.values[0], items.values[0]), span)
         next_carry, ys = _pair(it, inner, span)
         out = _carried(it, carry, next_carry, span)
@@ -116,7 +116,8 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     bounds = (materialise(it, lower, span), materialise(it, upper, span))
     carry = flattened(it, [init])
     index = it.builder.value(span, "i")
-    with it.builder.nested("function", name_of(function), span, (index, *carry.params)) as region:
+    params = (index, *carry.params)
+    with it.builder.nested("function", name_of(function), span, params) as region, it.inside("fori", carry):
         inner = transforms.call_inside(it, function, Arguments((Leaf(index), carry.values[0])), span)
         out = _carried(it, carry, inner, span)
         handed = Border(trees_of(it, (inner,)))
@@ -150,11 +151,12 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     condition, body, start = (value or NONE for value in bound)
     init = lifted(it, start, span)
     tested, carry = flattened(it, [init]), flattened(it, [init])
-    with it.builder.nested("function", name_of(condition), span, tested.params) as test_region:
+    params = tested.params
+    with it.builder.nested("function", name_of(condition), span, params) as test_region, it.inside("while", tested):
         asked = transforms.call_inside(it, condition, Arguments(tested.values), span)
         answer = materialise(it, asked, span)
     it.builder.close(test_region, (answer,))
-    with it.builder.nested("function", name_of(body), span, carry.params) as region:
+    with it.builder.nested("function", name_of(body), span, carry.params) as region, it.inside("while", carry):
         inner = transforms.call_inside(it, body, Arguments(carry.values), span)
         out = _carried(it, carry, inner, span)
         handed = Border(trees_of(it, (inner,)))

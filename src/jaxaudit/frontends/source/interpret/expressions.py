@@ -65,15 +65,15 @@ def _look_around(it: Interpreter, identifier: str, span: Span) -> Abstract:
 
 
 def note_asked(it: Interpreter, identifier: str, span: Span) -> None:
-    """Write down that compiled code asks an iterator for its next item that is older than itself."""
+    """Write down that code which is traced once asks an iterator for its next item that is older than itself."""
     frame = it.frame
-    if not it.compiled or identifier in frame.env:
+    if not it.traced or identifier in frame.env:
         return
     scope = frame.enclosing()
     while scope is not None and scope.kind == "function" and identifier not in scope.env:
         scope = scope.enclosing()
     opened = scope.opened if scope is not None and scope.kind == "function" else 0
-    if opened <= it.compiled[-1][0]:
+    if opened <= it.traced[-1][0]:
         it.note_read("iterator", opened, identifier, span, NONE)
 
 

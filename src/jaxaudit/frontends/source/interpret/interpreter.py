@@ -24,6 +24,7 @@ from jaxaudit.ir import Argument, ArrayType, Declared, Exit, Op, Region, Root, V
 from jaxaudit.ir.builder import Builder
 from jaxaudit.ir.fits import CallFit
 from jaxaudit.ir.functions import COMPARISONS, KINDS
+from jaxaudit.ir.ops import REPEATED
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 
 _COMPILED = frozenset(("jit", "pmap", "shard_map"))
 """Transformations that keep what they traced and run it again and again."""
+
+_TRACED_ONCE = _COMPILED | REPEATED
+"""Transformations that run what they traced more than once: in later calls, or in later turns."""
 
 _ASKING = frozenset(("array.shape", "array.map", "py.operator", "py.join"))
 """Ops that ask what kind of array something is, or compare and combine the answers."""
@@ -102,6 +106,7 @@ class Interpreter:
         """The function that is interpreted though nobody calls it: its arguments are made up."""
         self.compiled: list[Entered] = []
         """The marks of the compiled functions that are open: what is older than the last was captured by it."""
+        self.traced: list[Entered] = []  # The same, and loops: whatever is traced once and runs more than once.
         self.budget = Budget(sum(module.text.count("\n") for module in project.modules.values()))
         self.roots: list[Root] = []
         self.declared: dict[Value, Declared] = {}
@@ -208,14 +213,14 @@ class Interpreter:
     @contextmanager
     def inside(self, transform: str, inputs: Parametrised) -> Iterator[None]:
         """Interpret the body of a transformation: code that is compiled keeps what it reads from outside."""
-        compiles = transform in _COMPILED
-        if compiles:
-            self.compiled.append(inputs.entered)
+        opened = [self.compiled] * (transform in _COMPILED) + [self.traced] * (transform in _TRACED_ONCE)
+        for marks in opened:
+            marks.append(inputs.entered)
         try:
             yield
         finally:
-            if compiles:
-                self.compiled.pop()
+            for marks in opened:
+                marks.pop()
 
     @contextmanager
     def unnoted(self) -> Iterator[None]:
@@ -248,6 +253,7 @@ class Interpreter:
         self.active = []
         self.loaded = {}
         self.compiled = []
+        self.traced = []
         self.decided = {}
         self.uncalled = None
         self.budget.begin_root(self.builder.emitted)
