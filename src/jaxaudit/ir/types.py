@@ -26,7 +26,7 @@ from jaxaudit.ir.functions import canonical
 from jaxaudit.ir.members import ClassMembers, Copy, Settings
 from jaxaudit.ir.reads import ScopeReads
 from jaxaudit.ir.record import entity, record
-from jaxaudit.ir.values import Argument, Value
+from jaxaudit.ir.values import REST, Argument, Value
 from jaxaudit.spans import Span
 
 
@@ -159,10 +159,6 @@ class Region:
                     break
             else:
                 stack.pop()
-
-
-REST = "..."
-"""Any number of axes, among declared names and in patterns."""
 
 
 @record

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from jaxaudit.spans import Span
 
+REST = "..."
+"""Any number of axes, among declared names, in patterns and in an index."""
+
 
 @dataclass(slots=True, eq=False)
 class Value:
@@ -39,7 +42,7 @@ def index_parts(index: Argument) -> tuple[Argument, ...]:
 def leaves_nothing_out(index: Argument) -> bool:
     """Whether an index such as `[:, None]` gives all elements of an array back."""
     parts = index_parts(index)
-    return all(part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts)
+    return all(part in (None, REST) or (isinstance(part, Mapping) and not any(part.values())) for part in parts)
 
 
 def is_whole(part: Argument) -> bool:

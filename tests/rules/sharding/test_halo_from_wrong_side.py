@@ -29,6 +29,29 @@ PROGRAMS = {
 
         run = jax.pmap(widen, axis_name="d")
         """,
+    "single cells, by a helper, from exchanged pairs": """
+        def neighbours(u, n):
+            pairs = [((j + 1) % n, j) for j in range(n)]
+            return lax.ppermute(u[..., -1], "d", pairs)  #! halo-from-wrong-side
+
+        def step(u, n):
+            low = neighbours(u, n)
+            wide = jnp.concatenate([low[..., None], u], axis=-1)
+            return u - 0.1 * jnp.diff(wide, axis=-1)
+
+        run = jax.pmap(step, axis_name="d", static_broadcasted_argnums=1)
+        """,
+    "written to the ends of a padded block": """
+        def step(u):
+            n = lax.axis_size("d")
+            high = lax.ppermute(u[:, 0], "d", [(j, (j + 1) % n) for j in range(n)])  #! halo-from-wrong-side
+            low = lax.ppermute(u[:, -1], "d", [(j, (j + 1) % n) for j in range(n)])
+            wide = jnp.pad(u, ((0, 0), (1, 1)))
+            wide = wide.at[:, 0].set(low)
+            return wide.at[:, -1].set(high)
+
+        run = jax.pmap(step, axis_name="d")
+        """,
     "on the side where it belongs, whole blocks, and stacks": """
         def widen(u, n, h):
             i = lax.axis_index("d")

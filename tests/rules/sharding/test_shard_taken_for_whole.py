@@ -38,11 +38,29 @@ PROGRAMS = {
         from jax.sharding import PartitionSpec as P
 
         def head(x, w):
-            return jax.nn.softmax(x @ w, axis=-1)  #? shard-taken-for-whole
+            return jax.nn.softmax(x @ w, axis=-1)  #! shard-taken-for-whole
 
         mesh = jax.make_mesh((2, 2), ("data", "model"))
         run = jax.shard_map(head, mesh=mesh, in_specs=(P("data"), P(None, "model")), out_specs=P("data", "model"))
         y = run(jnp.ones((4, 3)), jnp.ones((3, 8)))
+        """,
+    "attention within blocks: queries and keys are spread alike": """
+        from jax.sharding import PartitionSpec as P
+
+        def local(q, k, v):
+            return jax.nn.softmax(jnp.einsum("qd,kd->qk", q, k), axis=-1) @ v  #? shard-taken-for-whole
+
+        mesh = jax.make_mesh((4,), ("seq",))
+        run = jax.shard_map(local, mesh=mesh, in_specs=P("seq"), out_specs=P("seq"))
+        y = run(jnp.ones((16, 3)), jnp.ones((16, 3)), jnp.ones((16, 3)))
+        """,
+    "a softmax over rows that are not spread": """
+        from jax.sharding import PartitionSpec as P
+
+        mesh = jax.make_mesh((4,), ("seq",))
+        spec = P("seq", None)
+        run = jax.shard_map(lambda s: jax.nn.softmax(s, axis=-1), mesh=mesh, in_specs=spec, out_specs=spec)
+        y = run(jnp.ones((16, 8)))
         """,
     "a running sum along an axis that is spread": """
         from jax.sharding import PartitionSpec as P

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from jaxaudit.analyses.amounts import Amounts
+from jaxaudit.analyses.axes.normalised import all_normalised
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, behind, depends, readers, through_ops, walk
@@ -69,20 +70,35 @@ class ShardTakenForWhole(Rule):
 
     ## When it cannot tell
     When the specs or shapes are not known, or data are sent around (`ppermute`, `all_gather`). Statistics of each
-    device's own rows may be meant: it is an error only where the function reduces others of them over the mesh.
+    device's own rows may be meant: it is an error only where the function reduces others of them over the mesh, or
+    where entries are made to add up to one along the axis that is spread, and no other axis of theirs is.
     """
 
     summary = "What was computed of one device's shard is used as that of the whole axis."
     needs = (Shapes,)
 
     valid = (Example(_PROGRAM.format(norm='jax.lax.psum(e.sum(axis=-1, keepdims=True), "vocab")', mark=""), "of all"),)
-    invalid = (Example(_PROGRAM.format(norm="e.sum(axis=-1, keepdims=True)", mark="  #!"), "of one device"),)
+    invalid = (
+        Example(_PROGRAM.format(norm="e.sum(axis=-1, keepdims=True)", mark="  #!"), "of one device"),
+        Example(
+            """
+            from jax.sharding import PartitionSpec as P
+
+            mesh = jax.make_mesh((4,), ("memory",))
+            spec = P(None, "memory")
+            share = jax.shard_map(lambda s: jax.nn.softmax(s, axis=-1), mesh=mesh, in_specs=spec, out_specs=spec)  #!
+            y = share(jnp.ones((8, 16)))
+            """,
+            "shares of what one device has",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that is computed along an axis of which a device has a shard."""
         if program.front_end != "source":
             return
         shapes = facts.get(Shapes)
+        shared = {total for one in all_normalised(facts) for total in (one.op, one.total) if total is not None}
         for op in program.named("shard_map"):
             inside = list(_ops(op.regions[0]))
             found = [(one, axis) for one in inside for axis in sorted(_along(one, shapes))]
@@ -99,7 +115,9 @@ class ShardTakenForWhole(Rule):
                 sent = [step for step in inside if _goes_over(step, axis)]
                 if one.name in _STATISTICS:
                     of_all = [(w.op, w.op.operands[0], w.ended) for w in ways.values() if w.axis == axis and w.ended]
-                    yield _judged(ways[one], _witness(ways[one], of_all, facts.flow), sent)
+                    sure = one in shared and _is_spread_once(one, axis, shapes)
+                    specs = specs_naming(op, axis, facts.flow, shapes)
+                    yield _judged(ways[one], _witness(ways[one], of_all, facts.flow), sent, specs, sure=sure)
                 elif _is_recurrent(one, facts.flow):
                     yield _recurrence(one, axis, sent, specs_naming(op, axis, facts.flow, shapes))
         for op in program.named("pmap"):
@@ -220,7 +238,15 @@ def _is_shard(value: Value, shapes: Shapes, axis: str) -> bool:
     return any(label.kind == "shard" and label.name == axis for label in labels)
 
 
-def _judged(way: _Way, witness: Op | None, sent: list[Op]) -> Obligation:
+def _is_spread_once(op: Op, axis: str, shapes: Shapes) -> bool:
+    """Whether only one axis of what an op is given is spread over an axis of the mesh: no block of pairs is local."""
+    dims = shapes.of(op.operands[0]).dims or ()
+    return sum(any(one.kind == "shard" and one.name == axis for one in dim.labels) for dim in dims) == 1
+
+
+def _judged(
+    way: _Way, witness: Op | None, sent: list[Op], specs: tuple[Step, ...] = (), *, sure: bool = False
+) -> Obligation:
     op, axis = way.op, way.axis
     if way.reduced is not None:
         return proved(op.span, f"it is reduced over `{axis}`")
@@ -232,11 +258,11 @@ def _judged(way: _Way, witness: Op | None, sent: list[Op]) -> Obligation:
     beside = () if witness is None else (Step(witness.span, f"this one is reduced over `{axis}`"),)
     return Obligation(
         op.span,
-        severity=Severity.WARNING if witness is None else Severity.ERROR,
+        severity=Severity.WARNING if witness is None and not sure else Severity.ERROR,
         message=f"`{op.function}` is that of one device's shard, and nothing reduces it over `{axis}`",
         current=f"the axis is spread over `{axis}`, so every device uses a number of its own",
         expected="a statistic along an axis that is spread over devices is reduced over them before it is used",
-        steps=(*(one for one in steps if one.span != op.span), *beside),
+        steps=(*(one for one in steps if one.span != op.span), *beside, *specs),
         suggestion=f"reduce it first, with `jax.lax.psum`, `pmean` or `pmax` over '{axis}'",
     )
 
