@@ -110,3 +110,24 @@ def test_options_of_the_command_line():
     config = Config(select=("a",), ignore=("b",)).with_options(("c",), ("d",), strict=True)
     assert (config.select, config.ignore, config.strict) == (("c",), ("b", "d"), True)
     assert Config(select=("a",), strict=True).with_options((), (), strict=False).select == ("a",)
+
+
+def test_switches_of_scripts(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "run.sh").write_text("# export JAX_DEBUG_NANS=1\nexport JAX_ENABLE_X64=1  # double\n")
+    (tmp_path / ".github" / "workflows").mkdir(parents=True)
+    (tmp_path / ".github" / "workflows" / "test.yml").write_text(
+        "env:\n  JAX_DISABLE_JIT: 'true'\n  JAX_PLATFORMS: cpu\n"
+    )
+    (tmp_path / "Dockerfile").write_text("ENV JAX_DEBUG_INFS True\nENV JAX_LOG_COMPILES=0\n")
+    (tmp_path / "notes.txt").write_text("JAX_CHECK_TRACER_LEAKS=1\n")
+    package = tmp_path / "src" / "package"
+    package.mkdir(parents=True)
+    assert find_config(package).switches == ("jax_debug_infs", "jax_disable_jit", "jax_enable_x64")
+
+
+def test_switches_above_a_folder_in_no_repository_are_not_ours(tmp_path):
+    (tmp_path / "run.sh").write_text("JAX_ENABLE_X64=1 python main.py\n")
+    (tmp_path / "code").mkdir()
+    assert find_config(tmp_path).switches == ("jax_enable_x64",)
+    assert find_config(tmp_path / "code").switches == ()

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from jaxaudit.switches import switched_on
+
 
 class UsageError(Exception):
     """A request that cannot be carried out, told in one sentence: exit code 2, never a traceback."""
@@ -34,6 +36,8 @@ class Config:
     """Warnings and unknowns fail the audit too."""
     targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Argument specs of functions to trace, by target and parameter."""
+    switches: tuple[str, ...] = ()
+    """The switches of JAX that scripts of the project turn on."""
 
     def target_specs(self, target: str) -> Mapping[str, str]:
         """Return the specs of a target, which may be named in full or by its function alone."""
@@ -68,10 +72,10 @@ def find_config(start: Path) -> Config:
         # `os.path` does not raise below a folder that cannot be looked into.
         table = _table(file) if os.path.isfile(file) else None  # noqa: PTH113
         if table is not None:
-            return parse_config(table, file)
+            return replace(parse_config(table, file), switches=switched_on(start))
         if os.path.exists(directory / ".git"):  # noqa: PTH110
             break
-    return Config(root=start)
+    return Config(root=start, switches=switched_on(start))
 
 
 def parse_config(table: Mapping[str, object], file: Path) -> Config:

@@ -114,6 +114,7 @@ def audit(
     faults: list[str] = []
 
     reading = _guard(partial(read_source, files, load, observed), _NOTHING_READ, "reading the source", faults)
+    reading = _started(reading, config)
     faults += reading.faults
     problems = [one for one in (*_problems(results), *reading.problems) if runs(one.path, "unreadable-file")]
     facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
@@ -203,6 +204,13 @@ def _with_constants(traced: Program, source: Program, facts: Facts | None) -> Pr
 def _inferred(facts: Facts | None) -> Facts | None:
     """Return the facts of the source where they have what the sections show."""
     return facts if facts is not None and facts.find(Shapes) is not None and facts.find(Axes) is not None else None
+
+
+def _started(reading: Reading, config: Config) -> Reading:
+    """Add what scripts of the project switch on before the program that was read starts."""
+    program, observed, switches = reading.program, reading.observed, reading.program.switches.union(config.switches)
+    entered = None if observed is None else replace(observed, switches=switches)
+    return replace(reading, program=replace(program, switches=switches), observed=entered)
 
 
 def _shown(seen: Seen | None, *, sections: bool) -> set[type]:

@@ -266,6 +266,8 @@ class Program:
     """Lines that are copies of one another with a word changed in their names."""
     compared: Mapping[Span, CallFit] = field(default_factory=dict)
     """How the calls that raise in no context compare with the parameters of what they call."""
+    switches: frozenset[str] = frozenset()
+    """The switches of JAX that the code names, or that scripts beside it turn on."""
     unpacked: Mapping[Span, int] = field(default_factory=dict)
     """How many parts are unpacked where that many are known to be there."""
 

@@ -41,3 +41,48 @@ def test_a_file_is_told_once_of_double_precision() -> None:
         ("one.py", 4, "float64-without-x64"),
         ("two.py", 4, "float64-without-x64"),
     ]
+
+
+_SCRIPT = """
+import os
+
+{switch}
+
+import jax
+import jax.numpy as jnp
+
+def main():
+    return jnp.zeros(3, jnp.float64)
+
+if __name__ == "__main__":
+    print(main())
+"""
+
+
+def _told(switch: str, config: Config) -> list[str]:
+    return [one.rule for one in audit([SourceFile("main.py", _SCRIPT.format(switch=switch))], config).report.issues]
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        'os.environ["JAX_ENABLE_X64"] = "1"',
+        'os.environ.setdefault("JAX_ENABLE_X64", "true")',
+        'os.environ.update(JAX_ENABLE_X64="1")',
+        'os.environ.update({"JAX_ENABLE_X64": "1"})',
+        'os.putenv("JAX_ENABLE_X64", "1")',
+        "from jax import config; config.jax_enable_x64 = True",
+        'import jax; jax.config.update(**{"jax_enable_x64": True})',
+    ],
+)
+def test_double_precision_is_switched_on_in_many_ways(switch: str) -> None:
+    assert _told(switch, Config()) == []
+
+
+def test_other_switches_are_no_double_precision() -> None:
+    assert _told('os.environ["JAX_PLATFORMS"] = "cpu"  # not JAX_ENABLE_X64', Config()) == ["float64-without-x64"]
+
+
+def test_a_script_that_starts_the_program_may_switch_it_on() -> None:
+    assert _told("", Config(switches=("jax_enable_x64",))) == []
+    assert _told("", Config(switches=("jax_debug_nans",))) == ["float64-without-x64"]

@@ -27,6 +27,7 @@ from jaxaudit.frontends.source.names.copies import copies_of
 from jaxaudit.frontends.source.names.flow import reads_of
 from jaxaudit.frontends.source.names.members import members_of
 from jaxaudit.frontends.source.names.settings import settings_of
+from jaxaudit.frontends.source.names.switches import switches_of
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
 from jaxaudit.ir.record import replace
@@ -66,6 +67,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         settings=settings,
         copies=tuple(one for module in audited for one in copies_of(module)),
         compared=compared,
+        switches=frozenset(one for module in project.modules.values() for one in switches_of(module)),
         unpacked=reader.it.unpacked,
     )
     entered = tuple(reader.it.roots[len(roots) :])

@@ -8,9 +8,10 @@ from jaxaudit.ir import Op
 
 @remembered
 def has_x64(facts: Facts) -> bool:
-    """Whether a program anywhere turns 64-bit types on, or asks whether they are."""
+    """Whether a program, or what starts it, anywhere turns 64-bit types on, or asks whether they are."""
     program = facts.program
-    return any(program.called("enable_x64")) or any(switches_x64(op) for op in program.walk() if op.arguments)
+    named = "jax_enable_x64" in program.switches or any(program.called("enable_x64"))
+    return named or any(switches_x64(op) for op in program.walk() if op.arguments)
 
 
 def switches_x64(op: Op) -> bool:
