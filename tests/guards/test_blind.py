@@ -73,6 +73,7 @@ INDEPENDENT = {
         "axis-conflict": "an array meets itself",
         "bitwise-before-comparison": "brackets are syntax",
         "broken-straight-through": "terms cancel by algebra",
+        "combined-with-itself": "which op computes a side is data flow",
         "carry-type-changes": "what `optax` gives back has the type of what it was given",
         "done-taken-both-ways": "which flag decides on what, and the other way round, is data flow",
         "end-never-read": "stretches of an array that are cut at opposite ends are all of it",

@@ -9,6 +9,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.settled import Settled, written
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import EXTREMES_OF_TWO
@@ -28,7 +30,8 @@ class CombinedWithItself(Rule):
     ## What it does
     Follows both sides of every weighted mean, `where`, `minimum` and `maximum`, and of every copy of a module's state
     into a module, back through calls, trees and the states of modules. Where both are one value, the result is that
-    value, whatever the weights and conditions are.
+    value, whatever the weights and conditions are. A second choice by one condition, a second write and a second
+    extreme of what the first has changed in part may come to the same: then an exchange has copied one over the other.
 
     ## Why is this bad?
     A target network that is the online network under another name follows it at once. The smaller of a critic and
@@ -42,11 +45,20 @@ class CombinedWithItself(Rule):
         target = nnx.clone(critic)
         new = jax.tree.map(lambda t, s: 0.99 * t + 0.01 * s, nnx.state(target), nnx.state(critic))
 
+    ## Example
+        x = x.at[i].set(x[j])
+        x = x.at[j].set(x[i])
+
+    ## Use instead
+        first, second = x[i], x[j]
+        x = x.at[i].set(second).at[j].set(first)
+
     ## When it cannot tell
     Lists that change in place, and objects that something may have changed between both reads, are left open.
     """
 
     summary = "Both sides of a blend, a choice, an extreme or a copy are one and the same value."
+    needs = (Shapes,)
     valid = """
     ## two values
     def slow(params, target, tau):
@@ -106,6 +118,18 @@ class CombinedWithItself(Rule):
     def step(done, state, start):
         return choose(done, start, state)
 
+    ## an exchange
+    def exchanged(x, i, j, first, second, hot):
+        low, high = x[i], x[j]
+        first, second = jnp.where(hot, second, first), jnp.where(hot, first, second)
+        return x.at[i].set(high).at[j].set(low), first, second
+
+    ## moved along
+    def moved(x, low, high):
+        x = x.at[2].set(x[1]).at[1].set(x[0])
+        x = x.at[0:2].set(x[1:3])
+        return jnp.maximum(jnp.minimum(x.at[1:3].set(x[0:2]), high), low)
+
     ## one function for all parts of a state, of which one stays
     def update(size, centre, rate):
         return size * rate, centre
@@ -150,6 +174,12 @@ class CombinedWithItself(Rule):
         nnx.update(target, nnx.state(online))  #!
         return online, target
 
+    ## one is copied over the other
+    def exchanged(x):
+        i, j = jnp.argmin(x), jnp.argmax(x)
+        x = x.at[i].set(x[j])
+        return x.at[j].set(x[i])  #!
+
     ## nothing is reset
     def reset(done, state, start):
         return jnp.where(done, state, state), start  #!
@@ -162,13 +192,74 @@ class CombinedWithItself(Rule):
         apart = {key for op, first, second in found if first.same != second.same for key in _company(op, flow)}
         for op, first, second in found:
             if first.same != second.same:
-                yield _two(op, first, second, flow)
+                yield _settled(op, facts) or _two(op, first, second, flow)
             elif not apart.isdisjoint(_company(op, flow)) or _is_given(op, flow):
                 yield unknown(op.span, "this is one part or one call of several, and others may differ")
             elif not _at_once(flow, (*first.reads, *second.reads)) or _is_changed(op, flow):
                 yield unknown(op.span, "whether something changes between both reads is not known")
             else:
                 yield _finding(op, first, program)
+        for op in program.named("array.scatter"):
+            given = written(op)
+            if given is not None and (one := _put_back(op, given, facts)) is not None:
+                yield one
+
+
+def _settled(op: Op, facts: Facts) -> Obligation | None:
+    """Find choices whose sides are one value where each is taken, and extremes that an earlier one has settled."""
+    both, flow = (op.operands[-2], op.operands[-1]), facts.flow
+    if op.name == "array.map" and len(op.operands) == 2:
+        makers = [flow.maker(origin(flow, one, {}, in_turn=True).value) for one in both]
+        for made, other in zip(makers, reversed(both), strict=True):
+            if made is not None and made.function in EXTREMES_OF_TWO and made.function != op.function:
+                if any(_is_one(flow, one, other) for one in made.operands):
+                    return _does_nothing(op, made, f"`{made.function}` has chosen between the same two before")
+    condition = op.value("condition", "pred") if op.name == "array.select" else None
+    if condition is not None and Settled(facts, condition).of(both[0]) == Settled(facts, condition, holds=False).of(
+        both[1]
+    ):
+        earlier = next(filter(None, (_changed_before(one, flow) for one in both)), op)
+        return _does_nothing(op, earlier, "what it chooses between was exchanged in part before")
+    return None
+
+
+def _is_one(flow: Flow, first: Value, second: Value) -> bool:
+    return origin(flow, first, {}, in_turn=True).value is origin(flow, second, {}, in_turn=True).value
+
+
+def _changed_before(value: Value, flow: Flow) -> Op | None:
+    """Return the choice that made a value, or the write into the array that it is an element of."""
+    made = flow.maker(origin(flow, value, {}, in_turn=True).value)
+    base = made.value("base") if made is not None and made.name == "py.item" else None
+    if base is not None:
+        made = flow.maker(origin(flow, base, {}, in_turn=True).value)
+    return made if made is not None and made.name in ("array.select", "array.scatter") else None
+
+
+def _put_back(op: Op, given: Value, facts: Facts) -> Obligation | None:
+    """Find elements that are written where they were read."""
+    base, flow = op.value("base"), facts.flow
+    if base is None or flow.maker(given) is None:
+        return None
+    settled = Settled(facts)
+    if settled.of(given) != settled.at(base, op.argument("index")):
+        return None
+    earlier = _changed_before(given, flow)
+    if earlier is None or earlier.name != "array.scatter":
+        return unknown(op.span, "what is written here was read at the same place: whether that is meant is not known")
+    return _does_nothing(op, earlier, "what is written here was put in the place of something else before")
+
+
+def _does_nothing(op: Op, earlier: Op, why: str) -> Obligation:
+    what = f"`{op.function}`" if op.name != "array.scatter" else "write"
+    return Obligation(
+        op.span,
+        message=f"this {what} changes nothing: it reads what line {earlier.span.line} has changed already",
+        current=f"{why}, so both places hold one value, and the other is lost",
+        expected="both values are read before the first of them is replaced",
+        steps=(Step(earlier.span, "the first one is replaced here"),),
+        suggestion="keep both values in variables of their own, and make the new ones from these",
+    )
 
 
 def _pairs(program: Program, flow: Flow) -> Iterator[tuple[Op, Argument, Argument]]:
@@ -177,8 +268,8 @@ def _pairs(program: Program, flow: Flow) -> Iterator[tuple[Op, Argument, Argumen
         if len(op.operands) == 2 and not op.is_derived:
             yield op, *op.operands
     for op in program.named("array.select"):
-        first, second = op.value("x"), op.value("y")
-        if op.has("condition") and first is not None and second is not None and not op.is_derived:
+        first, second = op.value("x", "on_true"), op.value("y", "on_false")
+        if op.has("condition", "pred") and first is not None and second is not None and not op.is_derived:
             yield op, first, second
     for op in program.mapping("add"):
         yield from ((op, *both) for both in _blended(op, flow) if not op.is_derived)
