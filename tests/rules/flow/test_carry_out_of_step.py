@@ -4,6 +4,82 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "the observation of the state that an episode ended in goes on with a new one": """
+        class Room(NamedTuple):
+            heat: jax.Array
+            hours: jax.Array
+
+        def reset(key):
+            return Room(jax.random.uniform(key), jnp.int32(0))
+
+        def look(room):
+            return jnp.stack([room.heat - 0.5, jnp.sin(room.heat)])
+
+        def step(key, room, power):
+            moved = room._replace(heat=room.heat + power, hours=room.hours + 1)
+            over = moved.hours >= 12
+            room = jax.tree.map(lambda a, b: jnp.where(over, a, b), reset(key), moved)
+            return room, look(moved), over  #! carry-out-of-step
+
+        def rollout(weights, key):
+            rooms = jax.vmap(reset)(jax.random.split(key, 20))
+
+            def body(carry, key):
+                rooms, seen = carry
+                rooms, later, over = jax.vmap(step)(jax.random.split(key, 20), rooms, seen @ weights)
+                return (rooms, later), over
+
+            return jax.lax.scan(body, (rooms, jax.vmap(look)(rooms)), jax.random.split(jax.random.fold_in(key, 1), 9))
+        """,
+    "a dict that a condition starts anew": """
+        class Game:
+            def start(self, key):
+                return {"board": jax.random.uniform(key, (4, 4)), "turn": 0}
+
+            def view(self, state):
+                return jnp.concatenate([state["board"].ravel(), jnp.sin(state["board"]).ravel()])
+
+            def play(self, state, move, key):
+                later = {"board": state["board"] + move, "turn": state["turn"] + 1}
+                over = later["board"].sum() > 30.0
+                seen = self.view(later)  #! carry-out-of-step
+                return jax.lax.cond(over, lambda: self.start(key), lambda: later), seen
+
+        def play(w, key):
+            game = Game()
+            state = game.start(key)
+
+            def body(i, carry):
+                state, seen = carry
+                return game.play(state, jnp.tanh(w @ seen), jax.random.fold_in(key, i))
+
+            return jax.lax.fori_loop(0, 20, body, (state, game.view(state)))
+        """,
+    "the value of a candidate is kept for the report": """
+        def cost(x):
+            return jnp.sum(jnp.cos(x))
+
+        def search(x, keys):
+            def body(carry, key):
+                best, lowest, last = carry
+                candidate = best + 0.1 * jax.random.normal(key, best.shape)
+                value = cost(candidate)
+                better = value < lowest
+                return (jnp.where(better, candidate, best), jnp.where(better, value, lowest), value), value
+
+            return jax.lax.scan(body, (x, cost(x), cost(x)), keys)
+
+        def predict(y, n):
+            def slope(y):
+                return -(y**3)
+
+            def body(carry, _):
+                y, k = carry
+                later = slope(y + 0.1 * k)
+                return (y + 0.05 * (k + later), later), y
+
+            return jax.lax.scan(body, (y, slope(y)), None, length=n)
+        """,
     "a loss is of the parameters before the step": """
         class Train(NamedTuple):
             params: jax.Array

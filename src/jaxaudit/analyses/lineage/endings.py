@@ -13,13 +13,13 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.moments import moment, same_step
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.lineage.returns import Flag, flags, returns
-from jaxaudit.analyses.queries import operands_of, through_ops, walk
+from jaxaudit.analyses.queries import behind, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DISJUNCTIONS, TRUTHS
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import ELEMENTWISE, LOOPS
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, LOOPS
 from jaxaudit.ir.record import record, replace
 
 _READ = ("py.attr", "py.item", "py.unpack")
@@ -203,11 +203,11 @@ def _of_resets(facts: Facts) -> Iterator[Reading]:
     flow = facts.flow
     for op in facts.program.named("array.select", "cond"):
         condition = op.operands[0] if op.name == "cond" and op.operands else op.value("condition", "pred")
-        sides = _sides(op, flow)
-        if condition is None or not all(sides):
+        both = sides(op, flow)
+        if condition is None or not all(both):
             continue
-        about = [_uses(condition, side, flow) for side in sides]
-        wholes = [tuple(whole for one in side for whole in _wholes(one, flow)) for side in sides]
+        about = [_uses(condition, side, flow) for side in both]
+        wholes = [tuple(whole for one in side for whole in _wholes(one, flow)) for side in both]
         if (
             sum(about) == 1
             and all(map(flow.maker, wholes[about.index(False)]))
@@ -215,9 +215,9 @@ def _of_resets(facts: Facts) -> Iterator[Reading]:
             and not _follow(wholes[1], wholes[0], flow)
         ):
             part = Product(1.0, (), (condition,), (condition,) if about[1] else ())
-            state = sides[about.index(True)][0]
+            state = both[about.index(True)][0]
             yield from (Reading(op, flag, "reset", state) for flag in flags(flow, part, {}))
-            yield from _limits(part, sides[about.index(True)], flow)
+            yield from _limits(part, both[about.index(True)], flow)
 
 
 def _limits(part: Product, state: Sequence[Value], flow: Flow) -> Iterator[Reading]:
@@ -243,7 +243,17 @@ def reasons(flag: Value, flow: Flow) -> Iterator[Value]:
             yield from reasons(one, flow)
 
 
-def _sides(op: Op, flow: Flow) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+def choices_of(flow: Flow, value: Value) -> Iterator[Op]:
+    """Return what chooses a value in its own turn, inside of the calls and maps that give it."""
+
+    def step(one: Value) -> Sequence[Value]:
+        return behind(flow, one, through_ops(*KEEPING)) if flow.maker(one) is not None else ()
+
+    made = map(flow.maker, walk((value,), step))
+    return (op for op in made if op is not None and op.name in ("array.select", "cond"))
+
+
+def sides(op: Op, flow: Flow) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     """Return what is chosen where a condition holds and where it does not: values that were made, no constants."""
     if op.name == "cond":
         arms = [tuple(region.results) for region in op.regions]

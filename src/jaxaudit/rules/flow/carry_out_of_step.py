@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.origins import Origin, origin, same
+from jaxaudit.analyses.lineage.endings import choices_of, sides
+from jaxaudit.analyses.lineage.moments import same_step
+from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.analyses.queries import depends, walk
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
@@ -55,12 +57,29 @@ class Env:
 """
 
 
+_CHOSEN = """
+def energy(x):
+    return jnp.sum(x**4 - x**2)
+
+def walk(x, keys):
+    def body(carry, key):
+        x, e = carry
+        move, luck = jax.random.split(key)
+        moved = x + 0.1 * jax.random.normal(move, x.shape)
+        later = energy(moved){mark}
+        accept = jax.random.uniform(luck) < jnp.exp(e - later)
+        return (jnp.where(accept, moved, x), {kept}), x
+    return jax.lax.scan(body, (x, energy(x)), keys)
+"""
+
+
 class CarryOutOfStep(Rule):
     """A part of a loop's state is computed from another part, and is one turn behind it after the first.
 
     ## What it does
     Finds loops that start with a state and what is computed from it, such as an observation, and go on with the new
-    state and what the same line computes from the old one, where the new state depends on it. The same for functions:
+    state and what the same line computes from the old one, where the new state depends on it; or computes from one of
+    two that the new state is chosen from, as where an episode ends or a step is taken back. The same for functions:
     one gives a state and what another makes of it (`reset`), and one the next state and what that makes of the old.
 
     ## Why is this bad?
@@ -102,10 +121,28 @@ def run(level):
 """,
             "the newer state is made of it",
         ),
+        Example(_CHOSEN.format(kept="jnp.where(accept, later, e)", mark=""), "both are chosen alike"),
+        Example(
+            """
+def force(x):
+    return jnp.sin(2 * jnp.pi * x)
+
+def run(x, v):
+    def body(carry, _):
+        x, f, v = carry
+        v = v + 0.01 * f
+        x = x + 0.01 * v
+        f = force(x)
+        return (jnp.where(x > 1.0, x - 1.0, x), f, v), None
+    return jax.lax.scan(body, (x, force(x), v), None, length=9)
+""",
+            "what is chosen is the same place, wrapped round",
+        ),
     )
     invalid = (
         Example(_RUN.format(seen="s", mark="  #!"), "seen one step late"),
         Example(_ENV.format(seen="state", mark="  #!"), "`reset` gives what belongs to its state"),
+        Example(_CHOSEN.format(kept="later", mark="  #!"), "of a step that may be taken back"),
         Example(
             """
 def observe(state):
@@ -141,6 +178,8 @@ class _Part:
     param: Value
     start: Origin
     end: Origin
+    following: Value
+    """What the body of the loop returns for it."""
 
 
 def _moving(loop: Loop, flow: Flow) -> Iterator[_Part]:
@@ -148,7 +187,13 @@ def _moving(loop: Loop, flow: Flow) -> Iterator[_Part]:
     for param, start, at in loop.carried:
         for following in loop.body.results[at : at + 1]:
             if following is not param:
-                yield _Part(param, origin(flow, start, {}), origin(flow, following, {}, in_turn=True))
+                begins = origin(flow, start, {}, each_element=True)
+                yield _Part(param, begins, _now(flow, following, {}), following)
+
+
+def _now(flow: Flow, value: Value, context: Context) -> Origin:
+    """Return where a value of a turn comes from in this turn; what a map does to one element stands for all."""
+    return origin(flow, value, context, in_turn=True, each_element=True)
 
 
 def _judge(part: _Part, others: list[_Part], flow: Flow) -> Obligation | None:
@@ -160,7 +205,7 @@ def _judge(part: _Part, others: list[_Part], flow: Flow) -> Obligation | None:
 
     if not _is_same_line(part.start, part.end):
         return None
-    given = _side_by_side(flow, part.start, part.end, goes_on, in_turn=True)
+    given = _side_by_side(flow, part.start, part.end, goes_on)
     met = [
         (states.get(then.value), now.value) for then, now in given if then.value in states or not same(flow, then, now)
     ]
@@ -170,12 +215,44 @@ def _judge(part: _Part, others: list[_Part], flow: Flow) -> Obligation | None:
     if any(depends(flow, one.end.value, (part.end.value,)) for one in behind):
         # What the newer state is made of cannot be computed from it.
         return None
-    if len(behind) == len(met) and any(depends(flow, one.end.value, (part.param,)) for one in behind):
+    leads_on = any(one is not None and depends(flow, one.end.value, (part.param,)) for one, _ in met)
+    if leads_on and len(behind) == len(met):
         return _finding(part, behind[0], flow)
+    replaced = [one for one, now in met if one is not None and _is_left_behind(one, now, flow)] if leads_on else []
+    if replaced and all(one in replaced or one in behind for one, _ in met):
+        return _replaced(part, replaced[0], flow)
     if all(one is not None and now is one.end.value for one, now in met) and part.end.op is not None:
         name = named(part.param, "a part of the state")
         return proved(part.end.op.span, f"{name} is computed from the new state, as at the start")
     return None
+
+
+def _is_left_behind(state: _Part, now: Value, flow: Flow) -> bool:
+    """Whether the new state is chosen between a value and another one that was not computed from it.
+
+    That is a new episode, or a step that is taken back. What is chosen to be wrapped round is of the value itself.
+    """
+    for choice in choices_of(flow, state.following):
+        both = [[_now(flow, one, state.end.context).value for one in side] for side in sides(choice, flow)]
+        at = next((at for at, side in enumerate(both) if now in side), None)
+        if at is not None and not any(now in same_step(flow, (one,)) for one in both[1 - at]):
+            return True
+    return False
+
+
+def _replaced(part: _Part, state: _Part, flow: Flow) -> Obligation:
+    choice, later = next(choices_of(flow, state.following)), part.end.op
+    assert later is not None
+    name, new = named(part.param, "it"), named(state.param, "the state")
+    place = flow.through(later, state.end.op or choice, calls=part.end.context)
+    return Obligation(
+        place.span,
+        message=f"{name} goes into the next turn as computed before {new} is chosen, not from what is chosen",
+        current=f"where the other {new} is taken, {name} belongs to one that is gone",
+        expected=f"{name} is computed from the {new} that goes into the next turn, as at the start",
+        steps=(Step(choice.span, f"the {new} of the next turn is chosen here"),),
+        suggestion="compute it from what is chosen, or choose it by the same condition",
+    )
 
 
 def _is_same_line(first: Origin, second: Origin) -> bool:
@@ -203,11 +280,11 @@ def _finding(part: _Part, state: _Part, flow: Flow) -> Obligation:
 
 
 def _side_by_side(
-    flow: Flow, first: Origin, second: Origin, goes_on: Callable[[Origin, Origin], bool], *, in_turn: bool = False
+    flow: Flow, first: Origin, second: Origin, goes_on: Callable[[Origin, Origin], bool]
 ) -> Iterator[_Pair]:
     """Walk two computations side by side, and return what each was given where `goes_on` says that they end.
 
-    With `in_turn` the second one is not followed out of the turn of a loop.
+    The second one is not followed out of the turn of a loop.
     """
     origins: dict[tuple[Value, Value], _Pair] = {(first.value, second.value): (first, second)}
 
@@ -216,7 +293,7 @@ def _side_by_side(
         if one.op is None or other.op is None or not goes_on(one, other):
             return
         for before, beside in zip(one.op.operands, other.op.operands, strict=False):
-            below = origin(flow, before, one.context), origin(flow, beside, other.context, in_turn=in_turn)
+            below = origin(flow, before, one.context, each_element=True), _now(flow, beside, other.context)
             found = below[0].value, below[1].value
             origins.setdefault(found, below)
             yield found
