@@ -9,6 +9,7 @@ from typing import NamedTuple
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import VIEWS
 from jaxaudit.ir.interfaces import Loop, given_as, leaves_as
 from jaxaudit.ir.ops import BODIES, INLINE, LOOPS, STORES
@@ -25,9 +26,11 @@ class Way(IntEnum):
     """Something later reads it."""
     AGAIN = 2
     """The next turn of a loop, or the next call of a method, starts from it again."""
-    CARRIED = 3
+    STORED = 3
+    """It is put into a list, a dict or an object."""
+    CARRIED = 4
     """The next turn of a loop is given it."""
-    RETURNED = 4
+    RETURNED = 5
     """The function that made the successor gives it back."""
 
 
@@ -58,9 +61,15 @@ def handed_on_within(flow: Flow, old: Value, made: Op) -> list[GoesOn]:
     What something is put into, or set in, is no longer as it was.
     """
     around = list(walk((old,), lambda one: _taken_from(flow, one)))[1:]
-    whole = [one for one in around if not any(op.name in STORES for op in flow.readers.get(one, ()))]
+    stores = {one: [op for op in flow.readers.get(one, ()) if op.name in STORES] for one in around}
+    whole = [one for one in around if all(_is_put(op, one) for op in stores[one])]
     ways = [way for one in whole for way in goes_on(flow, one, made)]
-    return [one for one in ways if one.way in (Way.RETURNED, Way.CARRIED)]
+    return [one for one in ways if one.way in (Way.RETURNED, Way.CARRIED, Way.STORED)]
+
+
+def _is_put(op: Op, value: Value) -> bool:
+    """Whether it is this value that an op stores, and not what it stores something in."""
+    return value in values_in(op.argument("value"))
 
 
 def _taken_from(flow: Flow, value: Value) -> Iterator[Value]:
@@ -77,7 +86,7 @@ def _taken_from(flow: Flow, value: Value) -> Iterator[Value]:
 def _way(flow: Flow, op: Op, old: Value) -> Way:
     """Return how an op that reads a value lets it go on: of what the body of a loop returns, the carry alone counts."""
     if op.name != "py.return":
-        return Way.READ
+        return Way.STORED if op.name in STORES and _is_put(op, old) else Way.READ
     holder = flow.holder(op)
     loop = None if holder is None else Loop.of(holder)
     if loop is None:

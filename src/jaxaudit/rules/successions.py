@@ -44,7 +44,7 @@ class Lost:
     @property
     def handed_on(self) -> bool:
         """Whether the old value is given to whoever comes next, not merely read."""
-        return any(one.way in (Way.RETURNED, Way.CARRIED) for one in self.ways)
+        return any(one.way in (Way.STORED, Way.RETURNED, Way.CARRIED) for one in self.ways)
 
     @property
     def next_turn(self) -> bool:
@@ -249,7 +249,8 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
         return None
     if any(one.way is Way.CARRIED for one in lost.ways):
         return True
-    if any(one.way is Way.RETURNED for one in lost.ways) and (lost.renews or lost.ground is not Ground.VARIABLE):
+    given = any(one.way in (Way.RETURNED, Way.STORED) for one in lost.ways)
+    if given and (lost.renews or lost.ground is not Ground.VARIABLE):
         return True
     if own_loop(flow, made) is None:
         # It may be called for what else it gives.

@@ -14,7 +14,7 @@ from jaxaudit.reports.leads.base import Fact, Look, listed
 from jaxaudit.rules.gradients._shared.optimizers import applied, behind, by_hand, origins, own_results, parts
 from jaxaudit.spans import Span
 
-_HOW = {Way.READ: "read", Way.CARRIED: "carried on", Way.RETURNED: "returned"}
+_HOW = {Way.READ: "read", Way.STORED: "stored", Way.CARRIED: "carried on", Way.RETURNED: "returned"}
 
 
 def old_version_read(look: Look) -> Iterator[Fact]:

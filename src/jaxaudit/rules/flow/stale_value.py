@@ -264,7 +264,7 @@ def _finding(lost: Lost, surely: bool | None) -> Obligation:
     if surely is None:
         reason = f"{subject} newer `{variable}`, is not read, and the old one is used on: it may not be wanted"
         return unknown(lost.span, reason)
-    read = next((one.at for one in lost.ways if one.way in (Way.READ, Way.RETURNED)), lost.ways[0].at)
+    read = next((one.at for one in lost.ways if one.way in (Way.READ, Way.STORED, Way.RETURNED)), lost.ways[0].at)
     when = "in the next turn" if lost.next_turn else f"on line {read.line}"
     return Obligation(
         lost.span,
