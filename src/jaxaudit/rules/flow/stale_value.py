@@ -118,6 +118,14 @@ class StaleValue(Rule):
             "a step that sees the first state of the optimizer in every turn of its caller",
         ),
         Example(
+            "from typing import NamedTuple\n\nclass Cache(NamedTuple):\n    keys: jax.Array\n    values: jax.Array\n\n"
+            "def attend(x, cache, at):\n    keys = cache.keys.at[at].set(x)\n"
+            "    values = cache.values.at[at].set(-x)\n    return x @ keys.T @ values, Cache(keys, values)\n\n"
+            "def decode(layers, caches, x, at):\n    kept = []\n    for w, cache in zip(layers, caches):\n"
+            "        x, updated = attend(x @ w, cache, at)  #!\n        kept.append(cache)\n    return x, kept\n",
+            "the old ones are collected",
+        ),
+        Example(
             "import optax\n\ntx = optax.adam(1e-3)\n\ndef update(params, state, grads):\n"
             "    updates, new_state = tx.update(grads, state)  #!\n"
             "    return optax.apply_updates(params, updates), state\n",
