@@ -29,6 +29,12 @@ class Conflict:
     collision: bool = False
     """True when the keys only coincide: `split(key, n)[i]` is `fold_in(key, i)`."""
 
+    @property
+    def folds_meet(self) -> bool:
+        """Whether both fold into one key, at two places, what may be the same number."""
+        one, other = (way(use.term)[0] for use in (self.first, self.second))
+        return one is not other and isinstance(one, Fold) and isinstance(other, Fold)
+
 
 def conflicts(scope: Scope, flow: Flow) -> dict[Use, Conflict]:
     """Find, for each use in a scope, the earlier use it repeats; a certain conflict wins over a doubtful one."""

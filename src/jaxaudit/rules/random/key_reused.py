@@ -19,6 +19,7 @@ from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_u
 from jaxaudit.spans import Span
 
 _PAST = {How.DRAW: "drew from", How.SPLIT: "split", How.PASS: "was given"}
+_APART = "give each purpose a key of its own to fold numbers into: split the key before, or fold in a constant first"
 
 
 class KeyReused(Rule):
@@ -27,8 +28,9 @@ class KeyReused(Rule):
     ## What it does
     Follows every key from its seed through splits, fold-ins, containers, function calls and transformations, and asks
     of each use whether the same key was used before on the same path. Drawing numbers and splitting both use a key up.
-    Folding data in does not, as long as the data differ. Functions that make a key of a seed are asked as well: what
-    two calls of one give is the same, and must not be trained side by side.
+    Folding data in does not, as long as the data differ: a loop that counts from 0 meets the 0 of another place.
+    Functions that make a key of a seed are asked as well: what two calls of one give is the same, and must not be
+    trained side by side.
 
     ## Why is this bad?
     JAX's random functions are pure: the same key gives the same random bits. Two draws from one key are not
@@ -50,8 +52,8 @@ class KeyReused(Rule):
 
     ## When it cannot tell
     When the key is given to a function that cannot be followed (a warning where that gives something for it), when two
-    rows of an array of keys are picked by indices that may or may not be equal, and when one of several keys may be
-    meant. These are reported as unknown.
+    rows of an array of keys are picked, or numbers folded in, that may or may not be equal, and when one of several
+    keys may be meant. These are reported as unknown.
     """
 
     summary = "A random key is used a second time, so two results share their random numbers."
@@ -334,7 +336,7 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict) -> Obligation:
         current=f"{doer(use)} uses {name}, and {doer(first)} {past}{effect}",
         expected="every key is used once",
         steps=steps(*way_to(keys, first), (first.spot.span, "first used here"), *way_to(keys, use)),
-        suggestion=_suggestion(name, where),
+        suggestion=_APART if conflict.folds_meet else _suggestion(name, where),
         subject=Subject(uses=(first, use), about="numbers"),
         cause=tuple(_taken_apart(keys, use)),
     )
@@ -376,6 +378,8 @@ def _written(use: Use, places: Places) -> Use:
 
 def _message(keys: KeyFacts, conflict: Conflict, name: str, where: str) -> str:
     first = conflict.first
+    if conflict.folds_meet:
+        return short(f"{name} is a key of {where} again: the same number is folded in")
     if conflict.collision:
         return short(f"{name} equals {key_name(keys, first)}, used on {where}: `split` and `fold_in` meet")
     if conflict.first.spot is conflict.second.spot:
