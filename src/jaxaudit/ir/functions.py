@@ -156,6 +156,8 @@ MODULAR = SUMS_OF_TWO | BITWISE | _ids("multiply negative square")
 """Return the same bits whether or not the integers they are given have wrapped around."""
 NEEDS_SIGN = _ids("abs square less less_equal negative sign maximum relu power")
 """Pointless, or wrong, unless numbers may be negative."""
+RECTIFIERS = _ids("relu relu6 gelu silu swish mish elu celu selu leaky_relu softplus hard_silu hard_swish squareplus")
+"""Activations that nobody computes beside the value that they are given, as its probabilities are."""
 FINITE_AT_INFINITY = _ids("exp expm1 sigmoid tanh arctan softmax log_softmax logsumexp logaddexp erf")
 """Take minus infinity for nothing at all, so that it spoils no result."""
 NAN_TESTS = _ids("isfinite isnan isinf nan_to_num")

@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import depends, entered, reached, sources, through_ops
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import RECTIFIERS
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.intent.names import is_unwanted
@@ -22,7 +23,7 @@ class NormalisedValueUnread(Rule):
 
     ## What it does
     Finds variables that nothing reads and that hold a normalised form of another one, `(x - mean) / std` or what a
-    normalisation layer gives, where the raw value is read afterwards.
+    normalisation layer gives, where the raw value is read afterwards; and what `relu` and its kin give.
 
     ## Why is this bad?
     What follows sees the raw value at its own scale: features on a large scale swamp the others, and a network that
@@ -48,6 +49,13 @@ class NormalisedValueUnread(Rule):
     def act(w, obs):
         clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
         return jnp.tanh(clean @ w)
+
+    ## an activation beside what it is given, and a result that is not wanted
+    def layer(w, x):
+        h = x @ w
+        _active = jax.nn.relu(h)
+        probabilities = jax.nn.softmax(h)
+        return jax.nn.gelu(h) + h
     """
     invalid = """
     ## the raw one is read
@@ -59,6 +67,12 @@ class NormalisedValueUnread(Rule):
     def scale(obs, mean, spread):
         clean = (obs - mean) / spread
         return obs * 2.0  #?
+
+    ## an activation that is left
+    def embedded(t, n):
+        embeddings = jnp.repeat(t[..., None], n, axis=-1)
+        embedding = jax.nn.relu(embeddings)
+        return embeddings  #!
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -83,6 +97,12 @@ def _judge(note: Op, value: Value, meanings: Meanings) -> Iterator[Obligation]:
         return len(leaves) == 1 and _is_raw(leaves[0], value, meanings)
 
     sure, flow = _is_normalised(value, meanings), meanings.flow
+    activation = _activation(value, flow)
+    if activation is not None:
+        given = sources(flow, activation.operands, through_ops("array.convert"))
+        for variable, _, ways in goes_on_from(note, flow, lambda _, leaves: len(leaves) == 1 and leaves[0] in given):
+            yield _left(note, variable, activation, ways[0].at)
+            return
     going = goes_on_from(note, flow, is_raw) if sure or _scaled(value, flow) is not None else ()
     for variable, leaves, ways in going:
         read = ways[0].at
@@ -113,6 +133,24 @@ def _enters_network(raw: Value, read: Span, flow: Flow) -> bool:
     given = [one for op in takers for one in (*entered(op, raw), *op.results) if op.name not in ("grad", "jit")]
     makers = [*takers, *(flow.maker(one) for one in reached(flow, given))]
     return any(op is not None and op.name in ("array.dot", "array.convolve") for op in makers)
+
+
+def _activation(value: Value, flow: Flow) -> Op | None:
+    """Return the activation that gives a value, where it is given one array alone."""
+    op = origin(flow, value, {}).op
+    return op if op is not None and op.function in RECTIFIERS and len(op.operands) == 1 else None
+
+
+def _left(note: Op, variable: str, activation: Op, read: Span) -> Obligation:
+    name, function = note.label, activation.function
+    return Obligation(
+        read,
+        message=f"`{variable}` is read here, though it went through `{function}` as `{name}`, which nothing reads",
+        current=f"what follows sees `{variable}` as it was before `{function}`",
+        expected=f"what follows sees `{name}`",
+        steps=(Step(note.span, f"`{name}` is made from `{variable}` here"),),
+        suggestion=f"read `{name}` instead of `{variable}`, or leave the activation out",
+    )
 
 
 def _scaled(value: Value, flow: Flow) -> Value | None:
