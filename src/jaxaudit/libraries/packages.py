@@ -11,6 +11,9 @@ KEEPING_STATE = frozenset("flax haiku torch".split())
 VALUES_ALONE = frozenset("math cmath bisect statistics".split())
 """Libraries whose functions compute with Python's own numbers, and need the value of whatever they are given."""
 
+NEEDING_VALUES = VALUES_ALONE | frozenset("numpy scipy sklearn skimage cv2 PIL torch tensorflow matplotlib shapely".split())
+"""Libraries whose functions need the values of the arrays that they are given, alone or in containers."""
+
 PLAIN = frozenset(("jax", "haiku"))
 """Libraries whose transformations trace every leaf of every argument, as those of JAX do."""
 

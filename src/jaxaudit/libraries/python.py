@@ -45,8 +45,10 @@ _OUTSIDE = merge(
     rows("os", "py.call_library", "getenv environ.get: key default\ngetcwd getpid cpu_count:"),
     rows("os", "py.clock", "environ.setdefault: key default\nlistdir: path"),
     rows("os.path", "py.clock", "exists isfile isdir getsize getmtime: path"),
-    rows("builtins", "py.clock", "open: file mode\ninput: prompt"),
-    rows("pathlib.Path", "py.clock", "read_text read_bytes exists open is_file is_dir: *args"),
+    rows("builtins", "py.clock", "open: file mode", result="io.TextIOWrapper"),
+    rows("builtins", "py.clock", "input: prompt"),
+    rows("pathlib.Path", "py.clock", "read_text read_bytes exists is_file is_dir: *args"),
+    rows("pathlib.Path", "py.clock", "open: mode", result="io.TextIOWrapper"),
     rows("numpy", "py.clock", "load loadtxt genfromtxt fromfile: file"),
     rows("pickle", "py.clock", "load: file"),
     rows("json", "py.clock", "load: fp"),
@@ -64,9 +66,33 @@ _PRINTS = merge(
     rows("absl.logging", "py.print", "debug info warning error fatal vlog log exception: msg *args"),
     rows("pprint", "py.print", "pprint pp: object"),
     rows("warnings", "py.print", "warn: message category"),
-    rows("wandb", "py.print", "log: data"),
     rows("rich", "py.print", "print: *args"),
-    rows("tqdm.tqdm", "py.print", "write: s"),
+    rows("tqdm.tqdm", "py.print", "write: s", roles="writes"),
+)
+
+_WRITES = merge(
+    rows("io", "py.call_library", "StringIO BytesIO: initial_value", result="io.TextIOWrapper"),
+    rows("io.TextIOWrapper", "py.print", "write: s\nwritelines: lines", roles="writes"),
+    rows("csv", "py.call_library", "writer: csvfile dialect\nDictWriter: f fieldnames", result="itself"),
+    rows("csv", "py.print", "writer.writerow DictWriter.writerow: row\nwriter.writerows DictWriter.writerows: rows", roles="writes"),
+    rows("pickle", "py.print", "dump: obj file", roles="writes"),
+    rows("json", "py.print", "dump: obj fp", roles="writes"),
+    rows("numpy", "array.numpy", "save: file arr\nsavetxt: fname X\nsavez savez_compressed: file *args"),
+    rows("wandb", "py.print", "log Run.log: data step", roles="writes"),
+    rows("wandb", "py.call_library", "init:", result="wandb.Run"),
+    rows("mlflow", "py.print", "log_metric: key value step\nlog_metrics: metrics step", roles="writes"),
+    rows("tqdm", "py.print", "tqdm.set_postfix: ordered_dict\ntqdm.set_description: desc", roles="writes"),
+    *(
+        table
+        for name in ("torch.utils.tensorboard", "tensorboardX")
+        for table in (
+            rows(name, "py.call_library", "SummaryWriter: log_dir", result="itself"),
+            rows(name, "py.print", """
+                SummaryWriter.add_scalar SummaryWriter.add_scalars SummaryWriter.add_histogram: tag value step
+                SummaryWriter.scalar SummaryWriter.histogram SummaryWriter.image SummaryWriter.text: tag value step
+                """, roles="writes"),
+        )
+    ),
 )
 
 _CONVERSIONS = merge(rows("builtins", "py.to_python", "float int bool complex: x"), rows("operator", "py.to_python", "index: a"), rows("builtins", "py.format", "str repr ascii: object"))
@@ -108,5 +134,5 @@ _LIBRARIES = merge(
     rows("copy", "py.call_library", "copy: x\ndeepcopy: x -> like x"),
 )
 
-ROWS = merge(_RANDOM, _OUTSIDE, _PRINTS, _CONVERSIONS, _as_in_jax(), _LIBRARIES)
+ROWS = merge(_RANDOM, _OUTSIDE, _PRINTS, _WRITES, _CONVERSIONS, _as_in_jax(), _LIBRARIES)
 """The parts of Python and NumPy that matter to traced code; the interpreter reads `functools` and its kin itself."""

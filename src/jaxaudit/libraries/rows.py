@@ -54,6 +54,7 @@ ROLES = {
     "assertion.alike": "asserts that arrays have as many axes as one another",
     "assertion.axis": "asserts the size of one axis",
     "assertion.letters": "makes an object that gives shapes by letters",
+    "writes": "writes what it is given to a file, or to a service that keeps it",
     "record.copy": "gives a changed copy of a record or tree",
 }
 

@@ -36,7 +36,6 @@ _because(_CALLS, "jax.numpy", "mask_indices")
 _because(_CALLS, "numpy", "apply_along_axis apply_over_axes fromfunction frompyfunc piecewise vectorize")
 _because(_CALLS, "chex", "assert_max_traces assert_numerical_grads assert_trees_all_equal_comparator")
 _because(_CALLS, "tensorflow_probability.substrates.jax.math", "value_and_gradient custom_gradient ode minimize")
-_because("it writes a file", "numpy", "save savez savetxt savez_compressed")
 _because("it writes a file", "jax.numpy", "save savez")
 _because("JAX does not implement it", "jax.numpy", "fromfile fromiter")
 _because(

@@ -7,6 +7,48 @@ from rules.programs import marked, said
 from jaxaudit.libraries.methods import DELEGATING
 
 PROGRAMS = {
+    "an array of NumPy is filled in traced code": """
+        import numpy as np
+
+        def rows(x):
+            out, names = np.zeros((3, 2), np.float32), np.empty(2, dtype=object)
+            out[:, 0] = np.arange(3)
+            out[0, 1] = x.shape[0]
+            names[0] = x * 2
+            for i in range(3):
+                out[i, 1] += x[i]  #! numpy-on-traced
+            return out
+
+        batched = jax.vmap(rows)
+        """,
+    "what a derivative alone traces has numbers, but none for NumPy": """
+        import math
+        import numpy as np
+
+        class Net:
+            def loss(self, params, x):
+                w, b = params
+                y = jnp.tanh(x @ w) + b
+                assert not np.isnan(np.asarray(y > 0)).any()
+                size = math.sqrt(w.shape[0])
+                steps = int(jnp.floor(y.sum()))
+                return np.linalg.norm(y) / size * steps  #! numpy-on-traced
+
+        def fit(params, x):
+            return jax.value_and_grad(Net().loss)(params, x)
+        """,
+    "a derivative of its own gets the numbers": """
+        import numpy as np
+
+        @jax.custom_vjp
+        def table(x):
+            return jnp.asarray(np.interp(x, np.arange(3.0), np.ones(3)))
+
+        table.defvjp(lambda x: (table(x), x), lambda x, g: (g,))
+
+        def fit(x):
+            return jax.grad(lambda x: table(x).sum())(x)
+        """,
     "what a try could convert was no tracer": """
         @jax.jit
         def core(x, dt, given=None):

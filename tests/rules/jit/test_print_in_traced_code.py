@@ -4,6 +4,34 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what is written to files and trackers": """
+        import csv
+        import io
+        import pickle
+        from torch.utils.tensorboard import SummaryWriter
+
+        class Monitor:
+            def __init__(self, path):
+                self.board, self.table = SummaryWriter(path), csv.writer(io.StringIO())
+
+            def note(self, i, loss):
+                self.board.add_scalar("loss", loss, i)  #! print-in-traced-code
+                self.table.writerow([float(i), 1.0])
+
+        def fit(path, w, xs):
+            monitor = Monitor(path)
+
+            def body(w, x):
+                loss = jnp.mean((x @ w) ** 2)
+                monitor.note(3, loss)
+                return w - 0.1 * loss, loss
+
+            w, losses = jax.lax.scan(body, w, xs)
+            monitor.board.add_scalar("last", float(losses[-1]), 0)
+            with open(path, "wb") as file:
+                pickle.dump(jax.device_get(w), file)
+            return w
+        """,
     "loops without compilation": """
         def cumsum(total, x):
             total = total + x

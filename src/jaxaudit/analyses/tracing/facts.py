@@ -131,6 +131,8 @@ class Visit:
     """The innermost transformation that traces at all."""
     stack: tuple[Op, ...]
     """The ops that hold it, outermost first."""
+    doubted: bool = False
+    """Whether something else decides if it runs, or what becomes of what JAX raises there."""
 
     def of(self, argument: Argument) -> Trace:
         """Return the fact of an argument: a value's own, or that of a constant."""

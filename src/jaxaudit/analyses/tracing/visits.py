@@ -16,8 +16,8 @@ _ANYWHERE = frozenset("jit pmap scan fori map py.set_item array.create array.joi
 """Ops that rules judge wherever they run."""
 
 _TRACED_CODE = frozenset(
-    """py.test py.element py.call_library py.to_python py.format py.print py.item py.loop py.append py.store_attr
-    py.store_global py.store_nonlocal array.numpy array.order array.select array.reshape array.expand
+    """py.test py.element py.call_library py.call_unknown py.to_python py.format py.print py.item py.loop py.append
+    py.store_attr py.store_global py.store_nonlocal array.numpy array.order array.select array.reshape array.expand
     array.gather array.scatter array.split array.move py.random py.clock key.draw key.split""".split()
 )
 """Ops that rules judge in code that a transformation traces."""
@@ -93,7 +93,7 @@ class Visits:
 
     def _doubted(self, visit: Visit) -> Visit:
         if self._guarded(visit):
-            return replace(visit, facts=dict.fromkeys(visit.facts, UNKNOWN))
+            return replace(visit, facts=dict.fromkeys(visit.facts, UNKNOWN), doubted=True)
         if self._tested.isdisjoint(visit.facts):
             return visit
         facts = {value: UNKNOWN if value in self._tested else fact for value, fact in visit.facts.items()}
