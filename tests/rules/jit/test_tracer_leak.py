@@ -237,6 +237,19 @@ PROGRAMS = {
 
             return lax.scan(body, jnp.zeros(()), xs), history
         """,
+    "a set and a deque from outside": """
+        import collections
+
+        visited, recent = set(), collections.deque(maxlen=10)
+
+        @jax.jit
+        def step(x):
+            own = collections.deque()
+            own.append(x)
+            recent.append(x * 2)  #! tracer-leak
+            visited.add(x)  #! tracer-leak
+            return own.pop()
+        """,
     "a cache of its own": """
         _TABLES = {}
 

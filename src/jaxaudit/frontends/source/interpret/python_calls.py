@@ -136,6 +136,18 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return it.heap.new(OpaqueBox(_rows(it, value, "list", span))) if _is_one_value(it, value) else None
 
 
+def _deque(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if given.positional or given.keywords.keys() - {"maxlen"}:
+        return None
+    # Of a list that forgets, only that it is one is known.
+    empty = Leaf(it.emit("py.container", span, attrs={"kind": "list"}).result)
+    return it.heap.new(OpaqueBox(empty.value)) if given.keywords else it.heap.new(ListBox(()))
+
+
+def _set(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    return None if given.all() else it.heap.new(ListBox((), "set"))
+
+
 def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if not given.positional and given.stars is None:
         return classes.typed_dict(it, given, span)
@@ -419,7 +431,9 @@ HANDLERS: dict[str, Handler] = {
     "builtins.enumerate": _enumerate,
     "builtins.tuple": _tuple,
     "builtins.list": _list,
+    "builtins.set": _set,
     "builtins.dict": _dict,
+    "collections.deque": _deque,
     "builtins.reversed": _reversed,
     "builtins.iter": _iter,
     "builtins.next": _next,
