@@ -37,6 +37,28 @@ PROGRAMS = {
             draws = jax.vmap(lambda i: jax.random.normal(keys[i], (3,)))(jnp.arange(n))
             return draws, jax.random.normal(keys[0])  #! key-reused
         """,
+    "keys that a map made of numbers, and one of them by itself": """
+        def many(key):
+            keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(4))
+            draws = jax.vmap(jax.random.normal)(keys)
+            return draws, jax.random.normal(jax.random.fold_in(key, 1))  #! key-reused
+        """,
+    "one of the keys that a map made of numbers, twice": """
+        def pick(key):
+            keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(4))
+            first, second = jax.random.normal(keys[1]), jax.random.normal(keys[2])
+            other = jax.random.normal(jax.random.fold_in(key, 3))
+            return first, second, other, jax.random.normal(jax.random.fold_in(key, 2))  #! key-reused
+        """,
+    "slices of the keys that a map made of numbers": """
+        def halves(key, x):
+            keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(4))
+            def body(x, k):
+                return x + jax.random.normal(k), None
+            first, _ = jax.lax.scan(body, x, keys[:2])
+            second, _ = jax.lax.scan(body, x, keys[2:])
+            return first + second
+        """,
     "a loop that counts on": """
         def walk(key, x):
             x = x + jax.random.normal(jax.random.fold_in(key, 0), (3,))

@@ -20,7 +20,7 @@ from jaxaudit.analyses.keys.facts import KeyFacts, about_keys
 from jaxaudit.analyses.keys.holders import bindings, outside_of, stacked
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.rename import Rename
-from jaxaudit.analyses.keys.terms import AnyOf, Choice, Each, Fold, Term, Terms, is_opaque
+from jaxaudit.analyses.keys.terms import AnyOf, Choice, Each, Fold, Term, Terms, folds_range, is_opaque
 from jaxaudit.analyses.keys.transfer import TransferTable
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop, inside_of
@@ -81,7 +81,7 @@ class KeysDomain:
             return ()
         outside = outside_of(self.terms, op, op.regions[-1], read)
         rename = Rename(self.terms, self.places, op, op.regions[-1], outside)
-        left = self._handed_through(op, read, outside)
+        left = self._handed_through(op, read, outside, rename)
         return [self._made(op, i, read, rename) if term is None else term for i, term in enumerate(left)]
 
     def part(self, facts: Facts) -> Program:
@@ -118,8 +118,13 @@ class KeysDomain:
         kept = any(not isinstance(start, Fold) and rename.concerns_outside(start) for start in starts)
         return self.terms.atom(op.results[position], opaque=kept)
 
-    def _handed_through(self, op: Op, read: Read[Term], outside: Mapping[Value, Term]) -> list[Term | None]:
-        """Find what comes out as it went in: a value that every turn hands on, rows that are collected as they came."""
+    def _handed_through(
+        self, op: Op, read: Read[Term], outside: Mapping[Value, Term], rename: Rename
+    ) -> list[Term | None]:
+        """Find what comes out as it went in: a value that every turn hands on, rows that are collected as they came.
+
+        So do the keys that the numbers of a range give.
+        """
         left: list[Term | None] = [None] * len(op.results)
         region = op.regions[-1]
         for param, start, position in Loop(op).carried_in(region) if op.name in LOOPS else ():
@@ -130,4 +135,6 @@ class KeysDomain:
             whole = outside.get(inside)
             if isinstance(whole, Each):
                 left[op.results.index(result)] = whole.base
+            elif isinstance(read(inside), Fold) and folds_range(rename(read(inside))):
+                left[op.results.index(result)] = rename(read(inside))
         return left

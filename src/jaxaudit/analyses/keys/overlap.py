@@ -31,7 +31,9 @@ def overlap(first: Term, second: Term) -> Overlap:
     first_root, first_way = way(first)
     second_root, second_way = way(second)
     if first_root is not second_root:
-        return _folded(first_root, second_root)
+        relation = _folded(first_root, second_root)
+        # Which of several keys a row is does not show in the numbers of all of them.
+        return Overlap.MAYBE if relation is Overlap.SAME and first_way + second_way else relation
     found = Overlap.SAME
     for one, other in zip(first_way, second_way, strict=False):
         relation = _compare(one, other)

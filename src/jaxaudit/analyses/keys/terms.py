@@ -56,7 +56,7 @@ class Split:
 
 @entity
 class Fold:
-    """A key with data folded in."""
+    """A key with data folded in; an array of keys, one for each number, where the data are a range."""
 
     parent: Term
     data: Term
@@ -220,7 +220,7 @@ class Terms:
 
     def each(self, base: Term) -> Term:
         """Return what one row after the other of an array is; the numbers of a range are that already."""
-        return base if isinstance(base, Steps) else self.make(Each, base)
+        return base if isinstance(base, Steps) or folds_range(base) else self.make(Each, base)
 
     def _constant_row(self, base: Term, index: int) -> Term:
         count = length(base)
@@ -232,6 +232,9 @@ class Terms:
             return base.items[index]
         if isinstance(base, Repeat):
             return base.base
+        match base:
+            case Fold(parent, Steps(Number(int(start)), _, Number(int(step)))) if index >= 0:
+                return self.make(Fold, parent, self.number(start + step * index))
         return self.make(Row, base, self.number(index))
 
     def part(self, base: Term, start: int, stop: int | None) -> Term:
@@ -333,12 +336,17 @@ def rows_behind(terms: Iterable[Term]) -> dict[Op, set[Constant | None]]:
     return found
 
 
+def folds_range(term: Term) -> bool:
+    """Whether a term is the keys that the numbers of a range give."""
+    return isinstance(term, Fold) and isinstance(term.data, Steps)
+
+
 def is_single(term: Term) -> bool:
     """Whether a term is one key for sure, not an array of keys."""
     if isinstance(term, Row | Each) and isinstance(term.base, Split):
         # The rows of what a shape was asked for are arrays of keys themselves.
         return not isinstance(term.base.tag[-1].arguments.get("num"), tuple)
-    return isinstance(term, Seed | Fold)
+    return isinstance(term, Seed | Fold) and not folds_range(term)
 
 
 def alternatives(terms: Terms, term: Term) -> tuple[Term, ...]:
