@@ -15,6 +15,7 @@ from jaxaudit.ir.ops import BODIES, MAPPED, MOVING, PASSED_ON
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.envs._shared.carried_flags import carried_flags, is_read
+from jaxaudit.rules.envs._shared.left_behind import left_behind
 from jaxaudit.rules.envs._shared.left_over import left_over
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.intent.names import is_unwanted
@@ -65,6 +66,24 @@ def step(env, state, action):
     return {{"inner": inner, "total": total * (1 - done), "steps": {steps}, "last": last}}, reward
 """
 
+_RECORD = """
+def start(key):
+    place, speed = jax.random.split(key)
+    return {{"x": jax.random.normal(place), "v": jax.random.normal(speed), "t": jnp.int32(0)}}
+
+def run(gain, key):
+    def body(state, key):
+        v = state["v"] - gain * state["x"]
+        x, t = state["x"] + 0.1 * v, state["t"] + 1
+        over = (jnp.abs(x) > 3.0) | (t > 50)
+        fresh = start(key){mark}
+        x, t = jnp.where(over, fresh["x"], x), jnp.where(over, fresh["t"], t)
+        return {{"x": x, "v": {v}, "t": t}}, over
+
+    first, later = jax.random.split(key)
+    return jax.lax.scan(body, start(first), jax.random.split(later, 99))
+"""
+
 
 class UnevenReset(Rule):
     """What one call gives is replaced by what another gives where a flag says so, but not all of it alike.
@@ -73,8 +92,9 @@ class UnevenReset(Rule):
     Lists every choice (`jnp.where`, `lax.select`, `lax.cond`) between a result of one call and a result of another, as
     between a fresh state and the next one. Of two calls all results that correspond must be chosen by the same flag,
     and the same one of the two where it is set. A flag that resets a part of a loop's state and is carried into the
-    next turn must be read there: the other parts are reset by it. A window of the last observations is filled anew
-    where the state is reset, and a sum that is told of at the end of an episode starts anew there (a warning).
+    next turn must be read there: the other parts are reset by it. Of a fresh state that is taken in part, no part may
+    be left out that the others are computed from. A window of the last observations is filled anew where the state is
+    reset, and a sum that is told of at the end of an episode starts anew there (a warning).
 
     ## Why is this bad?
     Where an episode ends, the observation is that of a new one and the state that of the old one, or the other way
@@ -100,6 +120,7 @@ class UnevenReset(Rule):
         Example(_LOOP.format(h="jnp.where(done, 0.0, h)").replace("  #!", ""), "the memory is cleared"),
         Example(_WINDOW.format(mark="", more="\n        frames = jnp.where(done, x, frames)"), "the window is cleared"),
         Example(_TOLD.format(steps="steps * (1 - done)", mark=""), "a sum that starts anew where it is told of"),
+        Example(_RECORD.format(v="jnp.where(over, fresh['v'], v)", mark=""), "all of a fresh state is taken"),
         Example(
             """
 def train(weights, x, key):
@@ -144,6 +165,7 @@ def joined(extend, shrink, right):
         Example(_LOOP.format(h="h"), "the memory goes on"),
         Example(_WINDOW.format(mark="  #!", more=""), "the window goes on"),
         Example(_TOLD.format(steps="steps", mark="  #?"), "a sum that is told of, and goes on"),
+        Example(_RECORD.format(v="v", mark="  #!"), "a part of a fresh state is left"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -158,6 +180,7 @@ def joined(extend, shrink, right):
             yield from _left_out(found, notes, facts.flow)
         yield from carried_flags(program, facts)
         yield from left_over(facts)
+        yield from left_behind(program, facts)
 
 
 @record
