@@ -47,6 +47,7 @@ from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict, pro
 from jaxaudit.rules.contracts import unanswered
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.intent.policy import lowered
+from jaxaudit.rules.origins import with_origins
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.rules.samples import beside, witnessed
 from jaxaudit.suppress import apply_suppressions
@@ -137,7 +138,9 @@ def audit(
         )
         told = list(_untold(told, obligations))
         numbers = _guard(lambda: list(seen.numbers(solved)), [], "the numbers of the run", faults)
-        numbers = list(lowered(numbers, facts)) if facts is not None else numbers
+        if facts is not None:
+            told = list(with_origins(told, facts))
+            numbers = list(with_origins(lowered(numbers, facts), facts))
         obligations = list(witnessed(obligations, numbers))
         obligations = [
             *_but_once(obligations, told),

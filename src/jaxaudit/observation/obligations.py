@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from jaxaudit.frontends.jaxpr.exceptions.model import Facts
+from jaxaudit.frontends.jaxpr.exceptions.named import named_steps
 from jaxaudit.frontends.jaxpr.exceptions.table import explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, LateCall, Probe, Reply, Retrace, Unsteady
 from jaxaudit.ir.record import replace
@@ -45,7 +46,7 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
     span = told.span or facts.span or Span(files[0], 1, 0, 1, 0)
     names = [(frame, frame.function.rpartition("<locals>.")[2]) for frame in facts.frames[-4:-1]]
     way = [(facts.place(frame), _MADE if name == "<module>" else f"`{name}` is running") for frame, name in names]
-    steps = told.steps or tuple(way)
+    steps = (*(told.steps or way), *named_steps(facts, told))
     return Obligation(
         span,
         message=told.message,
@@ -68,7 +69,7 @@ def _unsteady(one: Unsteady, shown: Shown) -> Obligation:
     return Obligation(
         _span(inner, shown),
         message=f"`{one.function}` depends on state that changes whenever it is traced: {one.text}",
-        current="JAX traces once; every call afterwards repeats what the state was then",
+        current="JAX traces once; every call and turn afterwards repeats what the state was then",
         expected="what changes from call to call is an argument, and is returned where it changes",
         steps=(*steps, Step(_span(one.made, shown), f"`{one.function}` is transformed here")),
         suggestion="pass the state in and return it, or draw with `jax.random` from a key that is passed in",

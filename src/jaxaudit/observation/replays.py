@@ -43,6 +43,13 @@ _KINDS = {
         "correct the index, or say what becomes of it: `x.at[i].set(v, mode='drop')`",
         "no index was out of range",
     ),
+    "choice": _Kind(
+        "out-of-bounds-index",
+        "JAX raises nothing and takes the branch at that end, and results depend on it",
+        "branches are counted from 0",
+        "subtract what the numbers start from, or clip them where the last branch is meant",
+        "every branch that was asked for exists",
+    ),
     "wrap": _Kind(
         "integer-overflow",
         "JAX raises nothing: what is beyond comes out at the other end, and results depend on it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import behind, nothing
 from jaxaudit.ir import Op, Value
@@ -25,7 +25,9 @@ def with_origins(obligations: Iterable[Obligation], facts: Facts) -> Iterator[Ob
 
 
 def _explained(one: Obligation, facts: Facts) -> Obligation:
-    ops = [op for op in ops_of(one, facts) if not op.is_derived]
+    # Python tells where a statement was when it raised, which may be a part of what an op stands for.
+    there = ops_of(one, facts) or _starting(facts).get(one.span[:3], [])
+    ops = [op for op in there if not op.is_derived]
     values = (*one.cause, *(value for op in ops for value in op.operands))
     steps = [step for op in ops for step in wrapping(op)]
     steps += [step for value in dict.fromkeys(values) for step in _history(value, ops, facts.flow)]
@@ -35,6 +37,15 @@ def _explained(one: Obligation, facts: Facts) -> Obligation:
         if step.span[:2] not in told:
             further.setdefault(step.span[:2], step)
     return replace(one, steps=(*one.steps, *list(further.values())[:_SHOWN])) if further else one
+
+
+@remembered
+def _starting(facts: Facts) -> dict[tuple[str, int, int], list[Op]]:
+    """Return the ops by the place where they begin."""
+    found: dict[tuple[str, int, int], list[Op]] = {}
+    for op in facts.program.walk():
+        found.setdefault(op.span[:3], []).append(op)
+    return found
 
 
 def _history(value: Value, ops: Sequence[Op], flow: Flow) -> Iterator[Step]:

@@ -29,6 +29,15 @@ PROGRAMS = (
     Failing(
         "numpy-on-traced", "@jax.jit\ndef f(y):\n    return np.sin(y)  #!\nf(x)", "`np.sin` is given a traced array"
     ),
+    Failing("in-place-update", "y = np.asarray(x)\ny[0] = 1.0  #!", "`np.array(x)`"),
+    Failing("in-place-update", "y = np.asarray(x)\ny += 1.0  #!", "only lends"),
+    Failing(
+        "carry-type-changes",
+        "import dataclasses\n@jax.tree_util.register_dataclass\n@dataclasses.dataclass\nclass S:\n    x: jax.Array\n"
+        "    n: int = dataclasses.field(metadata={'static': True}, default=0)\n"
+        "lax.scan(lambda s, _: (S(s.x, s.n + 1), None), S(x), None, 3)  #!",
+        "a static field of `S`",
+    ),
     Failing("traced-shape-arithmetic", "@jax.jit\ndef f(n):\n    return sum(range(n))  #!\nf(3)", "integer"),
     Failing("traced-shape-arithmetic", "@jax.jit\ndef f(y):\n    return int(jnp.ceil(2.5))  #!\nf(x)", "int"),
     Failing("numpy-on-traced", "@jax.jit\ndef f(y):\n    return float(y[0, 0])  #!\nf(x)", "float"),

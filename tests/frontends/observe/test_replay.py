@@ -69,6 +69,25 @@ def noisy(seeds):
     return first + second + each, jax.lax.scan(add, 0.0, seeds)
 
 
+@jax.jit
+def flown(x, codes):
+    def turn(x, code):
+        return jax.lax.switch(code, (jnp.sin, jnp.cos, jnp.tanh), x), x  #! out-of-bounds-index
+
+    return jax.lax.scan(turn, x, codes)
+
+
+class Moves:
+    def __init__(self, numbers):
+        self.numbers, self.each = numbers, (jnp.sin, jnp.cos)
+
+    def __call__(self, names, x):
+        codes = jnp.array([self.numbers[name] for name in names])
+        return jax.vmap(lambda code, v: jax.lax.switch(code, [*self.each, jnp.tanh], v))(codes, x)  #! out-of-bounds-index
+
+
+flown(0.5, jnp.asarray(np.append(ids % 3, [0, 2]) + 1))
+Moves({"up": 1, "down": 2, "on": 3})(["on", "up"], jnp.ones(2))
 looked_up(table, ids)
 filled(jnp.asarray(signal), jnp.asarray(far))
 squared(jnp.asarray(counts, jnp.int32))
@@ -147,6 +166,15 @@ def noisy(key):
     return jax.random.gamma(first, 2.0), each, jax.grad(drawn)(jnp.ones(3)), jax.lax.scan(add, (more[0], 0.0), None, 4)
 
 
+@jax.jit
+def flown(x, codes):
+    ways = (jnp.sin, jnp.cos, jnp.tanh)
+    last = jax.lax.switch(jnp.clip(codes.max(), 0, 2), ways, x)
+    unread = jax.lax.switch(codes[0] + 3, (jnp.sin, jnp.sin, jnp.sin), x)
+    return jax.lax.scan(lambda x, code: (jax.lax.switch(code - 1, ways, x), x), x, codes), last, unread
+
+
+flown(0.5, jnp.asarray(np.append(labels % 3, [0, 2]) + 1))
 looked_up(jnp.asarray(table), jnp.asarray(ids), jnp.asarray(labels))
 hashed(jnp.asarray(words, jnp.int32), jnp.arange(20))
 attended(jnp.asarray(table[:, 0]), jnp.asarray(table[:, 0] > 0).at[0].set(True))

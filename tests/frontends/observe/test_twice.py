@@ -132,3 +132,40 @@ def test_the_first_difference_is_told(text, other):
     found = difference(program(1), program(2))
     assert found is not None
     assert found.text == other
+
+
+LOOPS = """\
+import itertools
+
+import jax
+import jax.numpy as jnp
+
+count, log, scale = itertools.count(), [], {"now": 1.0}
+
+
+def turn(total, x):
+    return total + x * next(count), total  #!
+
+
+def logged(total, x):
+    log.append(1)
+    return total + scale["now"] * x, total
+
+
+def outer(w):
+    return jax.lax.scan(lambda total, x: (total * w, x), 1.0, jnp.ones(3))[0]
+
+
+jax.lax.scan(turn, 0.0, jnp.ones(4))
+for now in range(3):
+    scale["now"] = now
+    jax.lax.scan(logged, 0.0, jnp.ones(4))
+jax.vjp(outer, 2.0)[1](1.0)
+"""
+
+
+def test_loops_outside_jit_are_traced_again_too(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(LOOPS)
+    (found,) = report("run", "loops.py", cwd=tmp_path)["issues"]
+    assert (found["rule"], found["line"]) == ("side-effect-in-traced-code", 10)
+    assert found["message"].startswith("`turn` depends on state that changes whenever it is traced: ")

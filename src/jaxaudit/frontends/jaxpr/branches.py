@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.control import asked
 from jaxaudit.frontends.jaxpr.frames import NOWHERE
 from jaxaudit.frontends.jaxpr.records import Record
 from jaxaudit.frontends.jaxpr.segments import Segment
@@ -95,7 +96,7 @@ def _choose(
 ) -> None:
     writer = body.writer
     site = Site(record.span, True, NOWHERE, body.sites[body.runs[segment.first].start].around)
-    predicate = body.value(selections[0].invars[0], record.span)
+    predicate = body.value(asked(body, selections[0].invars[0]), record.span)
     names = record.options.get("functions", ())
     order = range(len(branches) - 1, -1, -1) if record.kind == "cond" else range(len(branches))
     regions: list[Region] = []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
@@ -149,6 +150,16 @@ def frames_of(traceback: Any) -> tuple[Sequence[CodeType], Sequence[int]]:
         return (), ()
     codes, offsets = traceback.raw_frames()
     return codes, offsets
+
+
+def is_clamp_of_switch(equation: Any) -> bool:
+    """Whether an equation brings the number of a branch into its range, on behalf of `lax.switch`."""
+    codes, _ = frames_of(traceback_of(equation)) if equation.primitive.name == "clamp" else ((), ())
+    inside = takewhile(lambda code: code.co_filename.startswith(JAX_FOLDER), codes)
+    return any(code.co_name == "switch" and code.co_filename.endswith(_CHOOSING) for code in inside)
+
+
+_CHOOSING = str(Path("lax", "control_flow", "conditionals.py"))
 
 
 def name_stack(equation: Any) -> Iterator[tuple[bool, str]]:

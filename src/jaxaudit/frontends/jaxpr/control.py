@@ -100,7 +100,7 @@ def cond(body: Body, equation: Any, site: Site) -> None:
     branches = list(equation.params["branches"])
     if len(branches) == 2 and _is_truth(body, equation.invars[0]):
         branches.reverse()
-    predicate = body.value(_asked(body, equation.invars[0]), site.span)
+    predicate = body.value(asked(body, equation.invars[0]), site.span)
     operands = body.values(equation.invars[1:], site.span)
     regions = [enter(body, branch, site, operands) for branch in branches]
     names = ", ".join(readable(compat.function_of(branch).name) for branch in branches)
@@ -109,16 +109,19 @@ def cond(body: Body, equation: Any, site: Site) -> None:
 
 
 def _is_truth(body: Body, index: Any) -> bool:
-    kind = compat.type_of(_asked(body, index))
+    kind = compat.type_of(asked(body, index))
     return kind is not None and kind.dtype == "bool"
 
 
-def _asked(body: Body, index: Any) -> Any:
-    """Look through the conversion of a truth value to the number of a branch."""
+def asked(body: Body, index: Any) -> Any:
+    """Look through what JAX does to the number of a branch: a truth value becomes one, others are clamped."""
     maker = None if compat.is_literal(index) else body.made.get(index)
-    if maker is not None and maker.primitive.name == "convert_element_type":
+    if maker is None:
+        return index
+    if maker.primitive.name == "convert_element_type":
         source = maker.invars[0]
         kind = compat.type_of(source)
-        if kind is not None and kind.dtype == "bool" and not compat.is_literal(source):
-            return source
+        return source if kind is not None and kind.dtype == "bool" and not compat.is_literal(source) else index
+    if compat.is_clamp_of_switch(maker) and not compat.is_literal(maker.invars[1]):
+        return asked(body, maker.invars[1])
     return index

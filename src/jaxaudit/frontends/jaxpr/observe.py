@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import arguments, captured
@@ -32,6 +32,8 @@ from jaxaudit.frontends.jaxpr.watching import Watch
 _LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
 _MADE = ("vmap", "pmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "shard_map")
 _CALLED = ("scan", "while_loop", "fori_loop", "cond", "switch", "map")
+_TURNS = ("scan", "while_loop", "fori_loop", "map")
+"""Those whose function is traced once for all turns, wherever they are called."""
 _UNKNOWN_PLACE = Frame("", 0, 0, 0, 0, "", user=False)
 _MOST_KEPT = 100
 """Signatures to remember for one site: enough to tell what changes, and no leak in a loop that never ends."""
@@ -339,14 +341,39 @@ class Observer:
         site.names = _leaf_names(fun, args, kwargs)
         site.given = self._kept.keep([leaf for leaf in leaves if arguments.is_array(leaf)])
 
-        def again(*arrays: Any) -> Any:
+        def again(*arrays: Any, unseen: bool = False) -> Any:
             given, named = rebuild(arrays)
+            if unseen:
+                given, named = jax.tree_util.tree_map(_another, (given, named))
             return made(*given, **named)
 
         # JAX names the place of a function by what is wrapped innermost.
         again.__wrapped__ = fun  # type: ignore[attr-defined]
         place = site.call = caller() or _UNKNOWN_PLACE
         site.replay = lambda: call_at(place, lambda: jax.make_jaxpr(again)(*types))
+        if site.transform in _TURNS:
+            site.anew = lambda: self._unseen(again, types)
+
+    def _unseen(self, again: Callable[..., Any], types: Sequence[Any]) -> Any:
+        """Trace a loop with functions that JAX has not met."""
+
+        def fresh(*arrays: Any) -> Any:
+            return again(*arrays, unseen=True)
+
+        with self._inside():
+            return the_jax().make_jaxpr(fresh)(*types)
+
+
+def _another(leaf: Any) -> Any:
+    """Return a function that does what one does, and that JAX has not met."""
+    if not isinstance(leaf, FunctionType):
+        return leaf
+
+    @functools.wraps(leaf)
+    def same(*args: Any, **kwargs: Any) -> Any:
+        return leaf(*args, **kwargs)
+
+    return same
 
 
 def _names_in_wrapper(fun: Any, args: Sequence[Any]) -> tuple[str, ...]:

@@ -153,7 +153,7 @@ class Replayed:
     calls: str
     """How much was looked at: `1 call of `step`, 12 turns`."""
     kind: str
-    """`index`, `update`, `wrap`, `host`, `nan`, `infinity`, `key`, `turns`, `elements` or `calls`.
+    """`index`, `update`, `choice`, `wrap`, `host`, `nan`, `infinity`, `key`, `turns`, `elements` or `calls`.
 
     `open` where it was not evaluated.
     """

@@ -49,7 +49,7 @@ class Site:
     names: tuple[str, ...] = ()
     """The names of the arguments, where JAX cannot know them."""
     anew: Callable[[], Any] | None = None
-    """Traces the function inside `jit` again, whatever JAX remembers of it."""
+    """Traces the function inside `jit` or a loop again, whatever JAX remembers of it."""
     seconds: float = 0.0
     """How long the first trace took."""
     given: list[Any] | None = None

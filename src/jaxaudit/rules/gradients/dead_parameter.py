@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import entered, left, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import ARITHMETIC
-from jaxaudit.ir.ops import BODIES, CONTRACTIONS, LOOPS, NOTES
+from jaxaudit.ir.ops import BODIES, CONTRACTIONS, DERIVATIVES, LOOPS, NOTES
 from jaxaudit.libraries.lookup import takes_trees
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import (
@@ -146,12 +146,21 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
     live = [leaf for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe)]
     silent = [leaf for leaf in gradient.silent if not leaf.bit & reached and _is_array(gradient, leaf)]
     dead = [leaf for leaf in silent if inner_path(leaf) not in trained]
-    if dead and live:
+    if dead and live and _is_differentiated_again(gradient, dead, flow):
+        yield unknown(span, f"{names(dead)} may be added to what is differentiated again, where constants fall out")
+    elif dead and live:
         yield _finding(gradient, dead, live, flow)
     elif (tree := whole_tree(gradient)) is not None:
         yield unknown(span, f"the leaves of `{tree.name}` are not known")
     else:
         yield proved(span, _reason(gradient, live))
+
+
+def _is_differentiated_again(gradient: Gradient, dead: list[Leaf], flow: Flow) -> bool:
+    """Whether the loss is made of derivatives that a trace shows without the value: an energy, a potential, a score."""
+    inner = any(op.name in DERIVATIVES for op in gradient.op.regions[0].walk())
+    traced = gradient.confirmed != -1
+    return inner and traced and not any(is_read(flow, gradient.op, leaf) for leaf in dead)
 
 
 def _reason(gradient: Gradient, live: list[Leaf]) -> str:

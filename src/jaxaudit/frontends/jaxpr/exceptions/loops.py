@@ -89,7 +89,22 @@ _PARTS = re.compile(
 _KEYS = re.compile(r"symmetric difference of key sets: \{([^}]*)\}")
 
 
+_STATIC = re.compile(
+    r"is a <class '([^']+)'> with pytree metadata (.*?) but the corresponding .*? with pytree metadata (.*?), so the "
+)
+
+
 def _structure(facts: Facts, loop: str) -> Explanation:
+    static = _STATIC.search(facts.message)
+    if static is not None:
+        name = static[1].rpartition(".")[2]
+        return Explanation(
+            "carry-type-changes",
+            f"the body of `{loop}` changes a static field of `{name}`, which is no part of a carry",
+            current=f"tracing stops with an exception: static fields go in as {static[2]} and come out as {static[3]}",
+            expected="what changes from turn to turn is an array, and data to JAX",
+            suggestion="declare the field as data (`pytree_node=True`), and start it as an array",
+        )
     found, keys = _PARTS.search(facts.message), _KEYS.search(facts.message)
     told = first_line(facts.message)
     if found:

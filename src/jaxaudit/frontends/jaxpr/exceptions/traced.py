@@ -315,6 +315,11 @@ TypeError: do not support in-place item assignment|object does not support item 
     current: the assignment is an exception: JAX arrays never change
     expected: a new array with the element replaced
     suggestion: write `x = x.at[index].set(value)`
+ValueError: (?:assignment destination|output array|sort array|array|buffer source array) is read-only
+    in-place-update: an array of NumPy's that only lends the numbers of a JAX array is changed in place
+    current: the program stops here with an exception: `np.asarray` of a JAX array is a view that nobody may write to
+    expected: a copy, where something is to be changed
+    suggestion: copy it: `np.array(x)`
 """
     ),
     Row(r"setting an array element with a sequence\.$", _stored, ("ValueError",)),

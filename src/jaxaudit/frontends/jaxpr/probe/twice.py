@@ -50,7 +50,7 @@ def trace_again(sites: Sequence[Site], seconds: float = SECONDS) -> Iterator[Uns
             # Tracing itself may change something.
             late = _late(site)
             # What is transformed anew for each call is traced for each call.
-            wanted = site.anew is not None and (site.objects == 1 or late is not None)
+            wanted = site.objects == 1 or late is not None or site.transform != "jit"
             if site.anew is not None and wanted and 2 * site.seconds <= end - time.monotonic():
                 yield from _judged(site, site.anew, late)
 
@@ -59,6 +59,9 @@ def _judged(site: Site, anew: Callable[[], Any], late: LateCall | None) -> Itera
     try:
         first, second = anew(), anew()
     except compat.jax.errors.UnexpectedTracerError as error:
+        if site.transform != "jit":
+            # What is around a loop may have been traced, too, and is no more.
+            return
         # Whatever else goes wrong has to do with when it is traced, and not with what was kept of a trace.
         yield Unsteady(site.name, site.made, "", (), describe(error))
         return

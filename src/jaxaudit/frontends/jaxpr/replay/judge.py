@@ -82,7 +82,20 @@ def _wrap(at: str, note: Array, way: Way, users: tuple[Frame, ...], places: Plac
     yield Suspect(at, "wrap", text, users)
 
 
-_JUDGES = {"reach": _index, "wrap": _wrap}
+def _choice(at: str, note: Array, way: Way, users: tuple[Frame, ...], places: Places) -> Iterator[Suspect]:
+    if not compat.is_clamp_of_switch(way[-1]):
+        return
+    last, (high, low) = int(way[-1].invars[2].val), (int(note[0]), -int(note[1]))
+    text = ""
+    if high > last:
+        text = f"branch {high} is asked for, and there are {last + 1}, counted from 0"
+    elif low < 0:
+        text = f"branch {low} is asked for, and JAX takes branch 0"
+    # Whoever counts from 1 never asks for the first; a number that grows on may well stay at the last branch.
+    yield Suspect(at, "choice", text, users, doubtful=not (low == 1 and high == last + 1))
+
+
+_JUDGES = {"reach": _index, "choice": _choice, "wrap": _wrap}
 
 
 def shared_keys(notes: Mapping[str, Array], ways: Ways, places: Places) -> Iterator[Suspect]:

@@ -16,7 +16,12 @@ MOST_SUSPECTS = 8
 
 Array = Any
 
-WATCHES: dict[str, Watch] = {"reach": watches.reach, "wrap": watches.wrapping, KEYS: watches.keys}
+WATCHES: dict[str, Watch] = {
+    "reach": watches.reach,
+    "choice": watches.choice,
+    "wrap": watches.wrapping,
+    KEYS: watches.keys,
+}
 """What is looked at in every call."""
 
 
@@ -81,7 +86,10 @@ def _otherwise(one: Suspect) -> list[tuple[str, Change]]:
     """Return what is to be changed to see whether an equation matters."""
     if one.key:
         return [(at, watches.redrawn(one.key)) for at in (one.before, one.at) if at]
-    return [(one.at, watches.unwrapped if one.kind == "wrap" else watches.elsewhere)]
+    return [(one.at, _OTHERWISE.get(one.kind, watches.elsewhere))]
+
+
+_OTHERWISE: dict[str, Change] = {"wrap": watches.unwrapped, "choice": watches.counted_round}
 
 
 def is_whole(given: Sequence[Any] | None) -> bool:

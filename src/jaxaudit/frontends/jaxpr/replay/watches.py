@@ -1,4 +1,4 @@
-"""What is noted of equations: how far indices reach, integers that wrap around, numbers that are not finite, keys."""
+"""What is noted of equations: how far indices reach, integers that wrap around, what is not finite, keys."""
 
 from __future__ import annotations
 
@@ -62,6 +62,15 @@ def reach(equation: Any, given: Sequence[Array], outs: Sequence[Array]) -> Array
     over, under = index > last, index < 0
     noted = [(over, index), (over, -index), (under, index), (under, -index)]
     return jnp.stack([jnp.max(jnp.where(beyond, one, -_FAR), axis=0, initial=-_FAR) for beyond, one in noted])
+
+
+def choice(equation: Any, given: Sequence[Array], outs: Sequence[Array]) -> Array | None:
+    """Note of what `switch` brings into its range the largest and smallest number."""
+    if equation.primitive.name != "clamp" or str(equation.outvars[0].aval.dtype) != "int32":
+        return None
+    jnp = compat.jax.numpy
+    index = jnp.asarray(given[1])
+    return jnp.stack([jnp.max(index, initial=-_FAR), jnp.max(-index, initial=-_FAR)])
 
 
 def wrapping(equation: Any, given: Sequence[Array], outs: Sequence[Array]) -> Array | None:
@@ -146,6 +155,11 @@ def elsewhere(equation: Any, given: Sequence[Array], outs: Sequence[Array]) -> S
 def _other(dtype: Any) -> Any:
     np = compat.np
     return 123.0 if np.issubdtype(dtype, np.floating) else 1
+
+
+def counted_round(equation: Any, given: Sequence[Array], outs: Sequence[Array]) -> Sequence[Array]:
+    """Give another branch where the number of one is out of range."""
+    return [compat.jax.numpy.where(given[1] == outs[0], outs[0], given[2] - outs[0])]
 
 
 def unwrapped(equation: Any, given: Sequence[Array], outs: Sequence[Array]) -> Sequence[Array]:
