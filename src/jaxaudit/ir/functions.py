@@ -195,7 +195,7 @@ EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
 ASSERTIONS = QUANTIFIERS | _ids("array_equal allclose")
 """Return one truth value for whole arrays."""
-ONE_BACK = ADDITIONS | AVERAGES | EXTREMES | PRODUCTS | _ids("logsumexp median")
+ONE_BACK = ADDITIONS | AVERAGES | EXTREMES | PRODUCTS | _ids("logsumexp median nanmedian quantile percentile")
 """Reductions that give one element back as it is."""
 NAN_SKIPPING = _ids("nansum nanmean nanmax nanmin nanprod nanstd nanvar nanmedian")
 TAKES_SEQUENCES = _ids("array_equal array_equiv lexsort einsum multi_dot")

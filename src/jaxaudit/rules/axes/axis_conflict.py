@@ -79,6 +79,13 @@ class AxisConflict(Rule):
         count = len(x)
         return jnp.tile(jnp.arange(3), count[:n])  #!
 
+    ## transposed for one axis more
+    def heads(x, n):
+        x = x.reshape(*x.shape[:-1], n, -1)
+        return jnp.transpose(x, (0, 2, 1, 3))  #!
+
+    y = jax.vmap(heads, in_axes=(0, None))(jnp.ones((8, 12, 16)), 4)
+
     ## an axis that is not there
     def f(q, k):
         scores = jnp.einsum("qd,kd->qk", q, k)

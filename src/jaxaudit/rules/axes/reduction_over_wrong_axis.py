@@ -32,6 +32,7 @@ from jaxaudit.ir.functions import ADDITIONS, AVERAGES, EQUALITY_CHECKS, SUMS_OF_
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.axes._shared.counted_sums import judged_counts
+from jaxaudit.rules.axes._shared.distributions_met import judged_entropies
 from jaxaudit.rules.axes._shared.one_for_all import one_for_all
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.axes._shared.positions import judged_positions
@@ -86,6 +87,8 @@ class ReductionOverWrongAxis(Rule):
     Mean and spread of one array that are calculated with together have to be over the same axes, and so have a
     `log_softmax` and what picks the entry of each label (`take_along_axis`, an index array, a one-hot mask).
     A sum or mean of what adds up to one, over that very axis, is the same number for every input.
+    Probabilities and the log-probabilities that they weight add up to one along the same axis, and vectors that are
+    compared one by one are divided each by its own length.
     Positions that `argmin` finds are looked up along the axis that it goes over, and not along one reduced before.
     What a sum is divided by (of a `logsumexp`, whose logarithm is subtracted) is the size of the axes it runs over,
     and not of another one that is averaged over later.
@@ -291,6 +294,7 @@ class ReductionOverWrongAxis(Rule):
         yield from judged_means(facts)
         yield from judged_counts(facts)
         yield from judged_units(facts)
+        yield from judged_entropies(facts)
         yield from one_for_all(facts)
         yield from judged_positions(facts)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.axes.courses import Along, along, beside_grid
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, behind, nothing, through_ops, walk
+from jaxaudit.analyses.queries import ahead, behind, made_of, nothing, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import REST, Argument, Op, Program, Value
 from jaxaudit.ir.interfaces import Recurrence
@@ -104,6 +104,11 @@ class ShiftedAlongOtherAxis(Rule):
         Example("def gradient(x):\n    return jnp.roll(x, -1, axis=0) - jnp.roll(x, 1, axis=0)\n", "it goes round"),
         Example(_WEIGHTS.format(axis=1, mark=""), "what comes before each sample"),
         Example(_PADDED.format(axis=-1, mark=""), "padded"),
+        Example(
+            "def through(alpha):\n    first = jnp.ones_like(alpha[:, :1])\n"
+            "    return jnp.cumprod(jnp.concatenate([first, 1.0 - alpha[:, :-1]], axis=1), axis=1)\n",
+            "calculated with after the cut",
+        ),
         Example(_EPISODES.format(later="values[:, 1:], last", axis=1, shape="(8, 1)", mark=""), "the next step"),
         Example(
             "def table(x):\n    sums = x.cumsum(axis=0).cumsum(axis=1)\n"
@@ -120,6 +125,11 @@ class ShiftedAlongOtherAxis(Rule):
         Example(_PROGRAM.format(axis=0, mark="  #!"), "along the batch"),
         Example(_WEIGHTS.format(axis=0, mark="  #!"), "multiplied up along the rays"),
         Example(_PADDED.format(axis=0, mark="  #!"), "moved before it is added up"),
+        Example(
+            "def through(alpha):\n    first = jnp.ones_like(alpha[:, :1])\n"
+            "    return jnp.cumprod(jnp.concatenate([first, 1.0 - alpha[:, :-1]], axis=1), axis=0)  #!\n",
+            "calculated with after the cut",
+        ),
         Example(_EPISODES.format(later="values[1:], last", axis=0, shape="(1, 50)", mark="  #!"), "the next episode"),
         Example(
             _EPISODES.partition("def differences")[0]
@@ -241,7 +251,7 @@ def _shift_of(op: Op, flow: Flow) -> _Shift | None:
     if op.name == "array.join" and op.function == "concatenate":
         return _joined(op, flow)
     if op.name == "array.move" and op.function == "pad" and op.operands:
-        return _padded(op, op, _cut(flow.maker(op.operands[0])))
+        return _padded(op, op, _cut_before(op.operands[0], flow))
     inner = flow.maker(op.operands[0]) if op.name == "py.item" and op.operands else None
     if inner is not None and inner.function == "pad" and (cut := _cut(op)) is not None:
         return _padded(op, inner, (inner.operands[0], *cut[1:]))
@@ -254,7 +264,7 @@ def _joined(op: Op, flow: Flow) -> _Shift | None:
     if not isinstance(arrays, tuple) or len(arrays) != 2 or not isinstance(axis, int):
         return None
     for kept, filler, last in ((arrays[1], arrays[0], True), (arrays[0], arrays[1], False)):
-        cut = _cut(flow.maker(kept)) if isinstance(kept, Value) else None
+        cut = _cut_before(kept, flow) if isinstance(kept, Value) else None
         made = flow.maker(filler) if isinstance(filler, Value) else None
         if cut is not None and cut[2] is last:
             return _Shift(op, cut[0], axis, constant=made is not None and made.name == "array.create")
@@ -269,6 +279,11 @@ def _padded(op: Op, pad: Op, cut: tuple[Value, int, bool] | None) -> _Shift | No
     place = width[places[0]]
     fits = place == ((1, 0) if cut[2] else (0, 1))
     return _Shift(op, cut[0], places[0]) if fits else None
+
+
+def _cut_before(value: Value, flow: Flow) -> tuple[Value, int, bool] | None:
+    """Return what an array was cut out of, whatever its elements became one by one since."""
+    return _cut(flow.maker(made_of(flow, value, _is_alone)))
 
 
 def _cut(op: Op | None) -> tuple[Value, int, bool] | None:

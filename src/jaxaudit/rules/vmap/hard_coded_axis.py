@@ -131,6 +131,16 @@ class HardCodedAxis(Rule):
             _PROGRAM.format(inside="adv = adv / jnp.max(jnp.abs(adv))  #!", outside="pass"), "only the sign is left"
         ),
         Example(
+            """
+            def shortfall(loss, level=0.9):
+                tail = jnp.quantile(loss, level)  #!
+                return tail + jnp.mean(jax.nn.relu(loss - tail)) / (1.0 - level)
+
+            y = jax.vmap(lambda w, x: shortfall(w @ x), in_axes=(None, 0))(jnp.ones(3), jnp.ones((8, 3)))
+            """,
+            "the tail of one number",
+        ),
+        Example(
             "def centre(row):\n    return row - jnp.mean(row, axis=0)  #?\n\njax.vmap(centre)(jnp.ones((4, 3)))\n",
             "the first axis of an element is not the batch",
         ),

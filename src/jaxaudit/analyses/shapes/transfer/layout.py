@@ -93,7 +93,7 @@ def _order(look: Look, rank: int) -> list[int] | None:
         given = given[0]
     axes = axes_in(given)
     places = None if axes is None else [place_of(axis, rank) for axis in axes]
-    if places is not None and sorted(p for p in places if p is not None) != list(range(rank)):
+    if places is not None and (None in places or sorted(p for p in places if p is not None) != list(range(rank))):
         look.judge(Fit.CLASHES, f"axes {axes} do not order an array with {rank} axes")
         return None
     return None if places is None else [place for place in places if place is not None]

@@ -70,6 +70,49 @@ def judged_units(facts: Facts) -> Iterator[Obligation]:
             yield proved(one.op.span, "the vectors have the length one along the axis that their product sums over")
         else:
             yield _no_angle(one)
+    yield from (_one_length(*one) for one in _lengths_of_all(facts))
+
+
+def _one_length(op: Op, product: Op) -> Obligation:
+    return Obligation(
+        op.span,
+        message="all vectors are divided by one length, that of the whole array, and are then compared one by one",
+        current="the product is no cosine: its size depends on how long each vector is, and on all others",
+        expected="each vector is divided by its own length",
+        steps=(Step(product.span, "the product sums over one axis here, so each vector is compared by itself"),),
+        suggestion="take the norm over the axis of the components: `axis=-1, keepdims=True`",
+    )
+
+
+def _lengths_of_all(facts: Facts) -> Iterator[tuple[Op, Op]]:
+    """Return the arrays divided by one length that are multiplied with others of that kind, vector by vector."""
+    shapes, moved_on = facts.get(Shapes), through_ops(*KEEPING)
+    divided = [op for op in facts.program.named("array.map") if _is_of_whole(facts, op)]
+    places = {one: op for op in divided for one in walk(op.results, lambda value: ahead(facts.flow, value, moved_on))}
+    for product in facts.program.named("array.dot", "array.map") if places else ():
+        if len(product.operands) == 2 and all(value in places for value in product.operands):
+            if product.name == "array.dot":
+                each = (shapes.of(product.result).rank or 0) > 0 and _is_ranked(facts, product)
+            else:
+                each = product.function == "multiply" and _is_summed_by_row(facts, product)
+            yield from ((places[value], product) for value in dict.fromkeys(product.operands) if each)
+
+
+def _is_of_whole(facts: Facts, op: Op) -> bool:
+    """Whether an op divides an array of several axes by the length of all of it."""
+    top, bottom = op.argument("x"), op.argument("y")
+    if op.function not in SCALINGS or not isinstance(top, Value) or not isinstance(bottom, Value):
+        return False
+    norm, array = _norm(bottom, facts.flow, inverse=op.function == "multiply")
+    is_whole = norm is not None and array is not None and norm.argument("axis") is None
+    many = (facts.get(Shapes).of(top).rank or 0) > 1
+    return is_whole and many and array is not None and same_values(array, top, facts.flow)
+
+
+def _is_summed_by_row(facts: Facts, product: Op) -> bool:
+    """Whether a product is summed over some axes and has others left."""
+    sums = (op for op in facts.flow.readers.get(product.result, ()) if op.name == "array.reduce")
+    return any(op.function == "sum" and (facts.get(Shapes).of(op.result).rank or 0) > 0 for op in sums)
 
 
 def _no_angle(one: _Compared) -> Obligation:
