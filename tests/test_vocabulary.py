@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import jaxaudit
+from jaxaudit.ir import functions
 from jaxaudit.ir.attributes import Attribute, Attributes
 from jaxaudit.ir.functions import ALIASES, canonical
 
@@ -57,6 +58,20 @@ def test_comparisons_use_canonical_ids() -> None:
         if isinstance(item, ast.Constant) and item.value in ALIASES
     ]
     assert wrong == []
+
+
+def test_traits_are_used_where_they_exist() -> None:
+    """A set of functions that is a trait already would be the same idea, written a second time."""
+    traits = {trait: name for name, trait in vars(functions).items() if isinstance(trait, frozenset) and len(trait) > 1}
+    again = [
+        f"{path.name}:{node.lineno}: {traits[frozenset(names)]}"
+        for path, node in trees()
+        if isinstance(node, ast.Tuple | ast.Set)
+        and (names := [one.value for one in node.elts if isinstance(one, ast.Constant) and isinstance(one.value, str)])
+        and len(names) == len(node.elts)
+        and frozenset(names) in traits
+    ]
+    assert again == []
 
 
 def test_every_attribute_is_declared_once() -> None:

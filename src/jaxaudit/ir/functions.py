@@ -91,7 +91,9 @@ def _ids(text: str) -> frozenset[str]:
 
 
 # comparisons and logic
-ORDERINGS = _ids("less less_equal greater greater_equal")
+BELOW = _ids("less less_equal")
+ABOVE = _ids("greater greater_equal")
+ORDERINGS = BELOW | ABOVE
 EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
@@ -104,7 +106,9 @@ MIRRORED = {
     "not_equal": "not_equal",
 }
 """Comparisons by what they are when their sides change places."""
-DIFFERENCES = ORDERINGS | _ids("subtract divide")
+COMPARING = _ids("subtract divide")
+"""Measure one thing by another."""
+DIFFERENCES = ORDERINGS | COMPARING
 """Return how two things differ."""
 EQUALITY_CHECKS = EQUALITIES | _ids(
     """isclose allclose array_equal assert_equal assert_allclose assert_array_equal assert_array_almost_equal
@@ -129,6 +133,10 @@ SIGN_KEEPING = SCALINGS | _ids("negative")
 ARITHMETIC = SUMS_OF_TWO | SCALINGS | _ids("negative power floor_divide remainder fmod matmul")
 LINEAR = _ids("add subtract negative positive conj real imag")
 """Elementwise functions that are linear in every operand; `multiply` and `divide` are so in one of them."""
+SQUARES = _ids("square power multiply")
+"""Give the square of a value, where they are given 2, or the value twice."""
+SQUARE_ROOTS = _ids("sqrt rsqrt")
+LOGARITHMS = _ids("log log2 log10")
 EXTREMES_OF_TWO = _ids("maximum minimum")
 EXHAUSTING = _ids("builtins.dict builtins.list builtins.max builtins.min builtins.sum builtins.tuple")
 """Functions of Python's that run through an iterator before they return."""
@@ -190,7 +198,8 @@ INVERSE_ANGLES = _ids("arctan2 arctan arcsin arccos angle")
 ADDITIONS = _ids("sum nansum psum")
 AVERAGES = _ids("mean nanmean average pmean")
 PRODUCTS = _ids("prod nanprod")
-SPREADS = _ids("std var nanstd nanvar")
+VARIANCES = _ids("var nanvar")
+SPREADS = VARIANCES | _ids("std nanstd")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
 ASSERTIONS = QUANTIFIERS | _ids("array_equal allclose")
@@ -220,9 +229,11 @@ SIZED_BY_VALUES = {
     "delete": ("assume_unique_indices", "obj"),
 }
 """Return as many elements as values say: by which option the size is fixed, and which arguments tell it otherwise."""
-COUNTING = _ids("arange iota broadcasted_iota")
+COUNTED = _ids("arange iota")
+"""Make arrays of one axis that hold consecutive numbers."""
+COUNTING = COUNTED | _ids("broadcasted_iota")
 """Make arrays of consecutive numbers."""
-GROWING_ALONG = _ids("arange iota linspace")
+GROWING_ALONG = COUNTED | _ids("linspace")
 """Make arrays of one axis along which the numbers grow evenly."""
 GRIDS = _ids("meshgrid")
 """Make arrays of as many axes as they are given arrays, one for each."""
@@ -271,7 +282,8 @@ FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
 """Move in steps, or not at all, when their operands move: their derivative is zero."""
 SYMMETRIC_ONLY = _ids("cholesky cho_factor eigh eigvalsh")
 """Take matrices that are symmetric, and read one half of them."""
-DIAGONAL_MATRICES = _ids("eye identity diag")
+UNIT_MATRICES = _ids("eye identity")
+DIAGONAL_MATRICES = UNIT_MATRICES | _ids("diag")
 """Make matrices that have nothing beside their diagonal."""
 MATRIX_PRODUCTS = _ids("matmul dot")
 MATRIX_EQUATIONS = _ids("solve inv slogdet det")
@@ -303,7 +315,9 @@ RANKINGS = EXTREMES | PICKED_POSITIONS | _ids("sort argsort top_k")
 LABELS = _ids("one_hot smooth_labels")
 """Functions that give a distribution over classes for a label: entries from zero to one that add up to one."""
 
-MASKS = _ids("tril triu tri one_hot bernoulli make_causal_mask make_attention_mask combine_masks")
+TRIANGLES = _ids("tril triu")
+"""Keep one half of a matrix, and put zeros in the other one."""
+MASKS = TRIANGLES | _ids("tri one_hot bernoulli make_causal_mask make_attention_mask combine_masks")
 """Make arrays that say which elements count."""
 
 # draws
@@ -347,7 +361,7 @@ PYTHON_SMOOTH = frozenset(f"builtins.{name}" for name in "sum abs max min pow tu
 DRAWN_WITH_DENSITY = _ids("sample_and_log_prob experimental_sample_and_log_prob")
 """Methods of distributions that give a sample, and the logarithm of its density beside it."""
 DENSITIES = _ids("log_prob logpdf logp")
-LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logaddexp softplus") | DENSITIES
+LOG_SPACE = LOGARITHMS | _ids("log1p log_softmax log_sigmoid logsumexp logaddexp softplus") | DENSITIES
 """Return logarithms of what they are given, or of probabilities."""
 NORMALISED_EXPONENTIALS = _ids("softmax log_softmax")
 

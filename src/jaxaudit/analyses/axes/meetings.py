@@ -11,6 +11,7 @@ from jaxaudit.analyses.shapes import Context, ShapeFact
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import MATRIX_PRODUCTS
 from jaxaudit.ir.record import record, replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Shaped
@@ -124,7 +125,7 @@ def _product(op: Op, context: Context) -> Pairs:
         yield from _contracted(op, context)
         return
     arrays = _arrays(_given(op)[:2], context)
-    if len(arrays) != 2 or function not in ("matmul", "dot"):
+    if len(arrays) != 2 or function not in MATRIX_PRODUCTS:
         return
     (a, first), (b, second) = arrays
     inner = max(len(second) - 2, 0)

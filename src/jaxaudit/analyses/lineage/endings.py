@@ -17,7 +17,7 @@ from jaxaudit.analyses.queries import behind, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.functions import DISJUNCTIONS, TRUTHS
+from jaxaudit.ir.functions import ABOVE, DISJUNCTIONS, TRUTHS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, LOOPS
 from jaxaudit.ir.record import record, replace
@@ -225,7 +225,7 @@ def _limits(part: Product, state: Sequence[Value], flow: Flow) -> Iterator[Readi
     for flag in flags(flow, part, {}):
         for reason in reasons(flag.moment.value, flow):
             made = flow.maker(reason)
-            counter = made.value("x") if made is not None and made.function in ("greater", "greater_equal") else None
+            counter = made.value("x") if made is not None and made.function in ABOVE else None
             count = None if counter is None else flow.maker(counter)
             if made is not None and counter in state and count is not None and count.function == "add":
                 if any(isinstance(given, int | float) and given > 0 for given in count.arguments.values()):

@@ -13,7 +13,17 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning.kinds import MADE_BY, ONE_A_STEP, Kind, Meaning, named
 from jaxaudit.analyses.queries import Answers, holders, walk, whole_of
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES, BOUNDS, LABELS, NORMALISED_EXPONENTIALS, SCALINGS, SPREADS, SUMS_OF_TWO
+from jaxaudit.ir.functions import (
+    AVERAGES,
+    BOUNDS,
+    COMPARING,
+    LABELS,
+    NORMALISED_EXPONENTIALS,
+    SCALINGS,
+    SPREADS,
+    SQUARE_ROOTS,
+    SUMS_OF_TWO,
+)
 from jaxaudit.ir.interfaces import Loop, inside_of, moved, source_of
 from jaxaudit.ir.ops import BRANCHES, JOINING, PASSED_ON
 from jaxaudit.ir.record import record
@@ -108,7 +118,7 @@ def _in_trace(op: Op) -> Iterator[Taker]:
 def normal_form(op: Op, flow: Flow) -> Meaning | None:
     """Recognise `exp(x) / sum(exp(x))`, `x - logsumexp(x)` and `(x - mean) / std`."""
     first, second = _operand(op, "x", 0), _operand(op, "y", 1)
-    if first is None or second is None or op.function not in ("divide", "subtract"):
+    if first is None or second is None or op.function not in COMPARING:
         return None
     above, below = flow.maker(first), maker_of_elements(flow, second)
     if below is None:
@@ -147,7 +157,7 @@ def is_spread(op: Op, flow: Flow) -> bool:
         inner = one.operands if one.function == "add" or one.function in BOUNDS else ()
         return [made for value in inner if (made := flow.maker(value)) is not None]
 
-    return any(one.function in SPREADS | {"sqrt", "rsqrt"} or one.api in SPREADS for one in walk((op,), below))
+    return any(one.function in SPREADS | SQUARE_ROOTS or one.api in SPREADS for one in walk((op,), below))
 
 
 def _operand(op: Op, name: str, at: int) -> Value | None:

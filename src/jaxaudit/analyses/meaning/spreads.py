@@ -15,7 +15,7 @@ from jaxaudit.analyses.lineage.elements import whole_of
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin, part_of
 from jaxaudit.analyses.lineage.products import Product, Products, Sums, is_whole_sum
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMAL_DRAWS, SPREADS, SUMS_OF_TWO
+from jaxaudit.ir.functions import AVERAGES, BOUNDS, NORMAL_DRAWS, SPREADS, SQUARES, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import COMPUTED, ELEMENTWISE, KEEPING
 from jaxaudit.ir.record import record, replace
@@ -248,7 +248,7 @@ def _is_whole(reader: Reader, part: Product, parts: Products, spread: Value) -> 
     if any(op is not None and op.function == "log" and not op.operands for _, op in makers):
         # Beside `log(2 pi)` the spread divides the square of a distance: a product with noise is a sample.
         return any(sum(one.exponent for one in powers if one.value is of.value) == 2.0 for of in powers)
-    squares = [one for one, op in makers if op is not None and op.function in ("square", "power", "multiply")]
+    squares = [one for one, op in makers if op is not None and op.function in SQUARES]
     return divergence and any(one in squares for one in alike)
 
 

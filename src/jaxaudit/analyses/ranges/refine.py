@@ -14,7 +14,7 @@ from typing import NamedTuple
 from jaxaudit.analyses.ranges.facts import Range, meet
 from jaxaudit.analyses.ranges.look import Look
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS, MIRRORED, NEGATIONS
+from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS, EQUALITIES, MIRRORED, NEGATIONS
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 
 Layout = tuple[object, ...]
@@ -83,7 +83,7 @@ def _compound(look: Look, maker: Op, holds: bool, layout: Layout, depth: int) ->
         parts = [_asked(look, one, holds, layout, depth - 1) for one in (x, y)]
         both = (name in CONJUNCTIONS or name == "and") == holds
         return _all(*parts) if both else _either(*parts)
-    if name in ("equal", "not_equal") and (known := _truth_against(look, x, y)) is not None:
+    if name in EQUALITIES and (known := _truth_against(look, x, y)) is not None:
         return _asked(look, known[0], (name == "equal") == (known[1] == holds), layout, depth - 1)
     if name in _OPPOSITE:
         return _compared(look, name if holds else _OPPOSITE[name], x, y, layout, truly=holds)

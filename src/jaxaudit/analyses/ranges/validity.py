@@ -10,6 +10,7 @@ from math import inf
 
 from jaxaudit.analyses.ranges.facts import Range
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.functions import LOGARITHMS, NORMS, SQUARE_ROOTS
 from jaxaudit.ir.record import record
 
 Test = Callable[[Range], bool]
@@ -100,7 +101,7 @@ GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overfl
 
 _VALUES: Mapping[str, Domain] = {
     "exp": GROWTH,
-    **dict.fromkeys(("log", "log2", "log10"), LOG),
+    **dict.fromkeys(LOGARITHMS, LOG),
     "log1p": ABOVE_MINUS_ONE,
     "sqrt": ROOT,
     "rsqrt": INVERSE_ROOT,
@@ -118,9 +119,9 @@ _LENGTH_SLOPE = Domain(_not_zero, _never, "the derivative at the zero vector is 
 _GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overflow", lambda x: 20.0 <= x.high < 88.0)
 
 _SLOPES: Mapping[str, Domain] = {
-    **dict.fromkeys(("log", "log2", "log10"), _LOG_SLOPE),
+    **dict.fromkeys(LOGARITHMS, _LOG_SLOPE),
     "log1p": ABOVE_MINUS_ONE,
-    **dict.fromkeys(("sqrt", "rsqrt"), _ROOT_SLOPE),
+    **dict.fromkeys(SQUARE_ROOTS, _ROOT_SLOPE),
     "reciprocal": DIVISOR,
     **dict.fromkeys(("arccos", "arcsin", "arctanh"), OPEN_UNIT),
     "arccosh": Domain(lambda x: x.low > 1, _never, "", "> 1"),
@@ -135,7 +136,7 @@ def values_wanted(op: Op) -> Iterator[Use]:
 
 def slopes_wanted(op: Op) -> Iterator[Use]:
     """Return the arguments of an op that must lie in some domain for its derivative to be a number."""
-    if op.name == "array.linalg" and op.function in ("norm", "vector_norm") and op.results:
+    if op.name == "array.linalg" and op.function in NORMS and op.results:
         yield Use(op, op.function, op.results[0], _LENGTH_SLOPE)
     yield from _wanted(op, _SLOPES, _ROOT_SLOPE)
 

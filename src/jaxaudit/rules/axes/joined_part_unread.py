@@ -9,6 +9,7 @@ from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
@@ -111,7 +112,7 @@ def _globals(facts: Facts) -> Mapping[Value, Sequence[Value]]:
 
 def _hands_on(op: Op) -> bool:
     """Whether an op gives the same array again, perhaps as one of JAX."""
-    return op.name in ("array.convert", "device.place") or op.function in ("asarray", "array")
+    return op.name in ("array.convert", "device.place") or op.function in ARRAYS_OF_ITEMS
 
 
 def _judge(op: Op, slices: Sequence[Op], facts: Facts) -> Obligation:

@@ -13,7 +13,7 @@ from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import AVERAGES
+from jaxaudit.ir.functions import AVERAGES, VARIANCES
 from jaxaudit.ir.interfaces import complement, given_as
 from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
@@ -114,7 +114,7 @@ class _Update:
 
 
 def _is_statistic(op: Op) -> bool:
-    return bool(op.operands) and op.function in AVERAGES | {"var", "nanvar"}
+    return bool(op.operands) and op.function in AVERAGES | VARIANCES
 
 
 def _update(op: Op, sums: Sums) -> _Update | None:

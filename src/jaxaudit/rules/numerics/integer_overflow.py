@@ -14,7 +14,7 @@ from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.analyses.ranges.transfer.reduce import total_range
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import BITWISE, COUNTING, MODULAR, REMAINDERS
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, BITWISE, COUNTING, EQUALITIES, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
@@ -29,8 +29,8 @@ _ARITHMETIC = {
     "square": "square",
     "negative": "negative",
 }
-_TAKEN = frozenset(("asarray", "array"))
-_MEANT_TO_WRAP = BITWISE | REMAINDERS | {"equal", "not_equal"}
+_TAKEN = ARRAYS_OF_ITEMS
+_MEANT_TO_WRAP = BITWISE | REMAINDERS | EQUALITIES
 """Readers that show that wrapping around is meant, as in hashes and checksums."""
 
 

@@ -9,6 +9,7 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import EQUALITIES
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.flax_layers import PARAMETERS
 from jaxaudit.libraries.lookup import plays
@@ -114,7 +115,7 @@ class PathFilterMisses(Rule):
 def _asked_of(test: Op, flow: Flow) -> Iterator[tuple[Value, Part]]:
     """Return what would have to be a text, or to hold texts, for a test to be passed."""
     x, y = test.arguments.get("x"), test.arguments.get("y")
-    if test.name == "array.map" and test.function in ("equal", "not_equal"):
+    if test.name == "array.map" and test.function in EQUALITIES:
         pairs = [(one, _text(other, flow)) for one, other in ((x, y), (y, x)) if _is_text(other, flow)]
         yield from ((one, Part.KEY) for one, _ in pairs if isinstance(one, Value))
         yield from (found for one, text in pairs if (found := _written(one, text, flow)) is not None)
@@ -152,7 +153,7 @@ def _written(given: object, text: str | None, flow: Flow) -> tuple[Value, Part] 
 def _placed(flow: Flow, test: Op) -> Iterator[tuple[Op, frozenset[str], int]]:
     """Return the texts that the name in one place of a path is compared with, and where the path comes from."""
     x, y = test.arguments.get("x"), test.arguments.get("y")
-    if test.function in ("equal", "not_equal"):
+    if test.function in EQUALITIES:
         pairs = [(one, (_text(other, flow),)) for one, other in ((x, y), (y, x))]
     else:
         pairs = [(x, y)] if test.operator in ("in", "not in") and isinstance(y, tuple) else []

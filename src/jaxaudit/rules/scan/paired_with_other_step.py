@@ -12,6 +12,7 @@ from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import made_of, through_ops
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import COMPARING
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.ir.record import record
@@ -126,7 +127,7 @@ def _meetings(found: Course, sums: Sums) -> Iterator[_Meeting]:
     elements = {param: moment(flow, param, sums.context) for param in found.elements}
     starts = {one.param: last for one in found.carried if (last := _last_of(one.start, sums)) is not None}
     for op in Loop(found.op).body.walk() if starts else ():
-        if op.name != "array.map" or op.function not in ("subtract", "divide"):
+        if op.name != "array.map" or op.function not in COMPARING:
             continue
         sides = [made_of(flow, one, through_ops(*MOVING)) for one in op.operands]
         carried = [one for one in sides if one in starts]

@@ -10,6 +10,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import BELOW
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.jit._shared.phrases import transform
@@ -160,7 +161,7 @@ def _turns(test: Op, loop: Op, flow: Flow) -> int | None:
     """Return how often `while i < n: i += 1` runs, where all three numbers are written down."""
     asked = test.arguments.get("value")
     compared = flow.maker(asked) if isinstance(asked, Value) else None
-    if compared is None or compared.function not in ("less", "less_equal"):
+    if compared is None or compared.function not in BELOW:
         return None
     counter, bound = compared.argument("x"), compared.argument("y")
     for param, start, at in Loop(loop).carried:

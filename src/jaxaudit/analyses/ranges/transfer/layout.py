@@ -12,6 +12,7 @@ from jaxaudit.analyses.ranges.facts import ANY, Range, Zero, exactly, join, part
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.functions import MATRIX_PRODUCTS
 from jaxaudit.ir.values import index_parts, is_whole
 
 _NOT_THIS = Zero("a one-hot vector is 0 but for one element", ordinary=True)
@@ -231,7 +232,7 @@ def _averages(look: Look, x: Range) -> bool:
         return isinstance(contracted, tuple) and [one - len(sizes) for one in contracted if isinstance(one, int)] == [
             x.sums_to_one
         ]
-    return look.function in ("matmul", "dot") and x.sums_to_one == -1
+    return look.function in MATRIX_PRODUCTS and x.sums_to_one == -1
 
 
 def _convolve(look: Look) -> Range:

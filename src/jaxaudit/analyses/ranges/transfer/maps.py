@@ -14,7 +14,7 @@ from jaxaudit.analyses.ranges.transfer.functions import UNARY
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import GROWING, IDENTITIES, ORDERINGS
+from jaxaudit.ir.functions import COUNTED, GROWING, IDENTITIES, ORDERINGS, SQUARE_ROOTS
 from jaxaudit.ir.values import index_parts, is_whole
 
 _REASON = "each element minus itself is 0, on the diagonal"
@@ -138,7 +138,7 @@ def map_range(look: Look, name: str) -> Range | None:
 def _unary(look: Look, name: str) -> Range:
     x = look.first()
     made = UNARY[name](x)
-    if name in ("sqrt", "rsqrt") and x.relation is not None and x.relation.kind == "sum":
+    if name in SQUARE_ROOTS and x.relation is not None and x.relation.kind == "sum":
         squared = _squared(look, x.relation.other)
         if squared is not None and name == "sqrt":
             return made._replace(relation=x.relation._replace(kind="length", other=squared), zero=_no_length(x))
@@ -297,7 +297,7 @@ def _counted_axis(look: Look, positions: Argument) -> int | None:
     """Return the axis along which an array counts 0, 1, 2, ...; None where it does not."""
     maker = look.maker(positions)
     sizes = look.sizes(positions)
-    if maker is None or not sizes or maker.function not in ("arange", "iota"):
+    if maker is None or not sizes or maker.function not in COUNTED:
         return None
     dimension = maker.arguments.get("dimension", 0)
     return dimension - len(sizes) if isinstance(dimension, int) and look.of(positions).low == 0 else None

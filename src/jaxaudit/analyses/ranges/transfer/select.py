@@ -11,7 +11,7 @@ from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.refine import Constraints, constraints, refined
 from jaxaudit.analyses.ranges.transfer import create, maps
 from jaxaudit.ir import Argument, Value
-from jaxaudit.ir.functions import EQUALITIES, ORDERINGS
+from jaxaudit.ir.functions import CLIPS, EQUALITIES, ORDERINGS, TRIANGLES
 from jaxaudit.ir.ops import COMPUTED, ELEMENTWISE, KEEPING
 
 _DEEP = -1e4
@@ -23,9 +23,9 @@ _TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True, blocks=Tr
 
 def _select(look: Look) -> Range:
     name = look.function
-    if name in ("clip", "clamp"):
+    if name in CLIPS:
         return _clipped(look)
-    if name in ("tril", "triu"):
+    if name in TRIANGLES:
         return join(unrelated(look.first()), exactly(0.0))._replace(zero=_TRIANGLE)
     if name == "select" and look.has("condlist"):
         return _listed(look)
@@ -103,7 +103,7 @@ def _again(look: Look) -> Range | None:
         return maps.map_again(look)
     if look.op.name == "array.convert":
         return create.convert(look)
-    return _select(look) if look.op.name == "array.select" and look.function in ("clip", "clamp") else None
+    return _select(look) if look.op.name == "array.select" and look.function in CLIPS else None
 
 
 def _marked(made: Range, first: Range, second: Range) -> Range:

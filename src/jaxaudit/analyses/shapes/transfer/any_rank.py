@@ -16,7 +16,7 @@ from jaxaudit.analyses.shapes.outlines import MANY, agrees, form_of, outlines_in
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer
 from jaxaudit.ir import REST, Argument, Op, Value
-from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.functions import COMPARISONS, MATRIX_PRODUCTS
 from jaxaudit.ir.ops import ELEMENTWISE
 
 _PAIRED = ELEMENTWISE | {"array.dot", "array.join"}
@@ -25,7 +25,7 @@ OPS = _PAIRED | frozenset(
     """py.item array.reduce array.order array.linalg array.scan array.reshape array.permute array.expand array.squeeze
     array.move array.split array.gather array.scatter""".split()
 )
-_CLASHING = ELEMENTWISE | {"matmul", "dot"}
+_CLASHING = ELEMENTWISE | MATRIX_PRODUCTS
 """Ops and functions that name no axes: what clashes where there are many does so where there are more."""
 
 

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.literals import array_dims, array_like, leaves, sh
 from jaxaudit.analyses.shapes.mapped import marked
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
-from jaxaudit.ir.functions import GROWING_ALONG
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, GROWING_ALONG
 
 
 def _filled(look: Look) -> ShapeFact:
@@ -107,7 +107,7 @@ def _sized(look: Look) -> ShapeFact:
 _CREATE: Mapping[str, Single] = {
     **dict.fromkeys(("zeros", "ones", "empty"), _filled),
     **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), _like),
-    **dict.fromkeys(("array", "asarray"), _from_data),
+    **dict.fromkeys(ARRAYS_OF_ITEMS, _from_data),
     "full": _full,
     "arange": _arange,
     "linspace": _linspace,

@@ -26,7 +26,7 @@ from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.meshes import put
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 from jaxaudit.ir import Value
-from jaxaudit.ir.functions import COUNTS_TRUTHS, FLOATING, NOT_BROADCASTING, PROMOTING, REINTERPRETED, TRUTHS
+from jaxaudit.ir.functions import COUNTS_TRUTHS, FLOATING, NOT_BROADCASTING, PROMOTING, REINTERPRETED, TRIANGLES, TRUTHS
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.libraries.packages import ON_EACH_DEVICE
@@ -108,7 +108,7 @@ def _dtype(function: str, given: Sequence[ShapeFact]) -> tuple[str | None, bool]
 
 
 def _select(look: Look) -> ShapeFact:
-    if look.function in ("tril", "triu"):
+    if look.function in TRIANGLES:
         return look.first()
     if look.function not in ("where", "clip", "clamp", "select_n", "select"):
         return NOTHING

@@ -10,6 +10,7 @@ from jaxaudit.analyses.labels import blocks, derived, offsets
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
 from jaxaudit.analyses.shapes.literals import shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.ir.functions import EQUALITIES
 from jaxaudit.ir.record import replace
 
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
@@ -28,7 +29,7 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
         return joined
     if x.items is not None and function == "multiply" and y.number is not None:
         return _repeated(x.items, y.number)
-    if x.items is not None and y.items is not None and function in ("equal", "not_equal"):
+    if x.items is not None and y.items is not None and function in EQUALITIES:
         alike = _are_equal(x.items, y.items)
         return NOTHING if alike is None else truth(alike is (function == "equal"))
     if x.each is not None or y.each is not None:
@@ -89,7 +90,7 @@ def _asked(function: str, x: Dim, y: Dim) -> ShapeFact | None:
     gap = (x - y).constant
     if gap is not None:
         return truth(_QUESTIONS[function](gap))
-    return truth(function == "not_equal") if function in ("equal", "not_equal") and differ(x, y) else None
+    return truth(function == "not_equal") if function in EQUALITIES and differ(x, y) else None
 
 
 def _integers(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:

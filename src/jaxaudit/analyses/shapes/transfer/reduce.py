@@ -18,6 +18,7 @@ from jaxaudit.ir.functions import (
     ADDITIONS,
     AVERAGES,
     EXTREMES,
+    NORMS,
     PICKED_POSITIONS,
     PRODUCTS,
     QUANTIFIERS,
@@ -93,7 +94,7 @@ def _order(look: Look) -> ShapeFact:
 def _linalg(look: Look) -> ShapeFact:
     base, function = array_like(look.first()), look.function
     dtype = inexact(base.dtype, False)[0]
-    if function in ("norm", "vector_norm"):
+    if function in NORMS:
         given = look.raw("axis") is not None
         dims = reduced(look, base, look.raw("axis"), given=given, keep=look.raw("keepdims"))
         # Of a stack of matrices the norm with an order and without an axis is refused.

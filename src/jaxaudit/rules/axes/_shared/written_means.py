@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import AVERAGES, NORMALISED_EXPONENTIALS, PICKED_POSITIONS, ROOTS, SCALINGS
+from jaxaudit.ir.functions import AVERAGES, NORMALISED_EXPONENTIALS, PICKED_POSITIONS, ROOTS, SCALINGS, SQUARES
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, MOVING, REDUCING
 from jaxaudit.ir.record import record
@@ -188,7 +188,7 @@ def _norm(value: Value, flow: Flow, *, inverse: bool) -> tuple[Op | None, Value 
         return (root, root.operands[0]) if root.function in ROOTS and not inverse else (None, None)
     total = total_behind(root.operands[0], flow) if root.function == ("rsqrt" if inverse else "sqrt") else None
     squares = flow.maker(plain(total.operands[0], flow)) if total is not None and total.function == "sum" else None
-    if squares is None or squares.function not in ("square", "power", "multiply") or len({*squares.operands}) != 1:
+    if squares is None or squares.function not in SQUARES or len({*squares.operands}) != 1:
         return None, None
     return total, squares.operands[0]
 

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import ahead, behind, sources, walk
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import JACOBIANS, MATRIX_PRODUCTS
+from jaxaudit.ir.functions import JACOBIANS, MATRIX_PRODUCTS, UNIT_MATRICES
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.rules.base import Obligation, Severity, Subject
 
@@ -103,7 +103,7 @@ def _untransposed(flow: Flow, matrix: Value) -> tuple[Value, bool]:
 
 def _is_identity(flow: Flow, value: Value) -> bool:
     made = origin(flow, value, {}).op
-    return made is not None and made.function in ("eye", "identity")
+    return made is not None and made.function in UNIT_MATRICES
 
 
 def _of_gradient(flow: Flow, jacobian: Op) -> bool:

@@ -12,7 +12,7 @@ from jaxaudit.analyses.queries import left, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import CONJUNCTIONS
+from jaxaudit.ir.functions import CONJUNCTIONS, LOOKUPS
 from jaxaudit.ir.ops import KEEPING, LOOPS, PASSED_ON, SELECTED
 from jaxaudit.ir.values import index_parts, is_whole, leaves_nothing_out
 from jaxaudit.rules.base import Obligation, Severity, Step, named, proved
@@ -122,7 +122,7 @@ def traced_index(op: Op) -> Iterator[tuple[Value, int]]:
 def _placed_by(index: Value, ranges: Ranges, flow: Flow) -> Op | None:
     """Return the op that looks up among edges where any number whatever belongs: also after the last."""
     maker = flow.maker(plain_index(index, flow))
-    given = maker.argument("v", "x") if maker is not None and maker.function in ("digitize", "searchsorted") else None
+    given = maker.argument("v", "x") if maker is not None and maker.function in LOOKUPS else None
     return maker if isinstance(given, Value) and ranges.of(given).high == inf else None
 
 
