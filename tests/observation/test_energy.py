@@ -1,4 +1,4 @@
-"""Parameters of an energy, of which a loss reads derivatives alone."""
+"""Parameters that get no gradient for a reason: of an energy, and of a layer that is held fixed."""
 
 import sys
 from pathlib import Path
@@ -43,3 +43,36 @@ def test_a_constant_that_falls_out_of_a_derivative_is_left_open(tmp_path: Path) 
     found = report("run", "energy.py", cwd=tmp_path)
     assert "dead-parameter" not in str([*found["issues"], *found["warnings"]])
     assert "constants fall out" in str(found["unknown"])
+
+
+FIXED = """\
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class Field(eqx.Module):
+    inner: eqx.nn.MLP
+    frequencies: jax.Array
+
+    def __call__(self, x):
+        return self.inner(jnp.sin(x @ jax.lax.stop_gradient(self.frequencies)))
+
+
+def loss(model, x):
+    return jnp.mean(jax.vmap(model)(x) ** 2)
+
+
+@eqx.filter_jit
+def slope(model, x):
+    return eqx.filter_grad(loss)(model, x)
+
+
+print(slope(Field(eqx.nn.MLP(8, 1, 4, 1, key=jax.random.key(0)), jnp.ones((2, 8))), jnp.ones((3, 2))))
+"""
+
+
+def test_layers_of_a_library_that_are_called_take_part(tmp_path: Path) -> None:
+    (tmp_path / "fixed.py").write_text(FIXED)
+    found = report("run", "fixed.py", cwd=tmp_path)
+    assert "misplaced-stop-gradient" not in str([*found["issues"], *found["warnings"]])

@@ -49,6 +49,17 @@ PROGRAMS = {
             position, momentum = last["position"], last["momentum"]
             return position, momentum
         """,
+    "a state that is a tuple becomes what a library gives, beside a tuple of other things": """
+        def train(tx, params, x):
+            def step(params, state):
+                updates, state = tx.update(jax.grad(lambda p: ((x @ p) ** 2).sum())(params), state)
+                return params + updates, state, (updates.sum(), jnp.abs(updates).max())
+
+            state = (params, jnp.zeros(3))
+            params, state, metrics = step(params, state)
+            print(metrics)
+            return params, state
+        """,
     "a state of two parts goes in beside two others": """
         def cell(given):
             hidden, memory = given["state"]

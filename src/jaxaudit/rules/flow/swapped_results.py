@@ -12,6 +12,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Call, given_to, made_inside
+from jaxaudit.ir.trees import CONTAINERS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.intent.names import says_side
 
@@ -148,7 +149,7 @@ def _exchanged(note: Op, facts: Facts) -> Iterator[tuple[int, int]]:
     taken, had, kinds = note.values or (), note.had or (), note.kinds or ()
     for at, old in enumerate(had):
         now, before = kinds[at]
-        if before and now != before and [one for one, _ in kinds].count(before) == 1:
+        if before not in ("", *CONTAINERS) and now != before and [one for one, _ in kinds].count(before) == 1:
             # The only thing of the class that the variable was of goes to another one.
             yield at, next(other for other, (one, _) in enumerate(kinds) if one == before)
         kept, own = _keeps(note, at, versions), _given_once(note, old, facts.flow)

@@ -114,7 +114,7 @@ def _call_object(it: Interpreter, callee: Ref, box: ObjectBox, given: Arguments,
     for base in library_bases(box.cls):
         found = library.row_of(f"{base}.__call__")
         if found is not None:
-            return library.emit_row(it, found, f"{base}.__call__", given, span)
+            return library.emit_row(it, found, f"{base}.__call__", given, span, held=leaves(it, callee))
     return unknown_call(it, callee, given, f"what calling a {box.cls.name} does is not known", span)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Seq
 
 from jaxaudit.frontends.source.interpret import (
@@ -98,9 +98,19 @@ def row_of(name: str) -> Row | None:
 
 
 def emit_row(
-    it: Interpreter, row: Row, name: str, given: Arguments, span: Span, receiver: Ref | None = None
+    it: Interpreter,
+    row: Row,
+    name: str,
+    given: Arguments,
+    span: Span,
+    receiver: Ref | None = None,
+    held: Iterable[Value] = (),
 ) -> Abstract:
-    """Emit the op of a table row; `receiver` is the object of the audited code whose inherited method it is."""
+    """Emit the op of a table row.
+
+    `receiver` is the object of the audited code whose inherited method it is, and `held` what an object holds that is
+    called itself.
+    """
     attrs: dict[str, object] = {} if receiver is None else {"object": receiver.id, "module": kind_of(it, receiver)}
     if row.op in _LEAF_BY_LEAF and given.positional and isinstance(given.positional[0], TupleValue | Record | Ref):
         return _on_leaves(it, row, name, given, span)
@@ -116,7 +126,9 @@ def emit_row(
             attrs["orders"] = orders(it, given.positional)
     elif row.op in _TAKES_ARRAYS and given.positional and _is_iterator(first := given.positional[0]):
         attrs["first"] = kind_of_argument(it, first)
-    return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
+    own = tuple(dict.fromkeys(held))
+    arguments: dict[str, Argument] = {"self": own[0] if len(own) == 1 else own} if own else {}
+    return _emit(it, row, name, arguments | bind_row(it, row, given, span), span, attrs)
 
 
 def _is_iterator(value: Abstract) -> bool:
