@@ -70,6 +70,72 @@ PROGRAMS = {
             p, s = step(p, s, jnp.ones((16, 4)))
         print(p)
         """,
+    "a method of a scan, a map, a record and entries, each in another order": """
+        from typing import NamedTuple
+
+        class Step(NamedTuple):
+            reward: jax.Array
+            discount: jax.Array
+
+        class Agent:
+            def update(self, total, item):
+                action, obs = item  #! swapped-arguments
+                return total + obs @ action, None
+
+            def run(self, observations, actions):
+                return jax.lax.scan(self.update, 0.0, (observations, actions))[0]
+
+        def areas(heights, widths):
+            def one(pair):
+                width, height = pair  #! swapped-arguments
+                return width * 2 + height
+
+            return jax.lax.map(one, (heights, widths))
+
+        def returns(steps: Step):
+            def body(total, step):
+                discount, reward = step  #! swapped-arguments
+                total = reward + discount * total
+                return total, total
+
+            return jax.lax.scan(body, 0.0, steps, reverse=True)[1]
+
+        def states(table, batch):
+            def body(h, x):
+                mask, token = x  #! swapped-arguments
+                h = jnp.tanh(h + table[token]) * mask + h * (1 - mask)
+                return h, h
+
+            return jax.lax.scan(body, jnp.zeros(3), (batch["tokens"], batch["mask"]))[1]
+        """,
+    "both orders, shifts and exchanges": """
+        def both(first, second):
+            def body(total, pair):
+                first, second = pair
+                return total + first * 2 - second, total
+
+            forth = jax.lax.scan(body, 0.0, (first, second))[0]
+            return forth - jax.lax.scan(body, 0.0, (second, first))[0]
+
+        def fibonacci(n):
+            def body(_, pair):
+                a, b = pair
+                return b, a + b
+
+            return jax.lax.fori_loop(0, n, body, (0, 1))[0]
+
+        def exchanged(x, y):
+            pair = (x, y)
+            y, x = pair
+            return x - y
+
+        def gains(values, rewards):
+            def step(total, now):
+                value, next_value, reward = now
+                return total + value - next_value, reward
+
+            return jax.lax.scan(step, 0.0, (values[:-1], values[1:], rewards))
+        """,
     "a divergence that is meant to be reversed": """
         def kl(p, q):
             return jnp.sum(p * (p - q))

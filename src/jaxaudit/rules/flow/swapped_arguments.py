@@ -12,9 +12,10 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.names import is_stem
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved, unknown
+from jaxaudit.ir.names import names_one, singular
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.intent.names import says_side
+from jaxaudit.spans import Span
 
 
 class SwappedArguments(Rule):
@@ -23,7 +24,8 @@ class SwappedArguments(Rule):
     ## What it does
     Compares the names of positional arguments with the names of the parameters they go to. Where two arguments are
     named exactly like each other's parameter, they are swapped. Where one parameter takes what another one of that name
-    has, and the variable of its own name is not given, it is a warning. In the step of an optimizer,
+    has, and the variable of its own name is not given, it is a warning. A tuple that a function, the body of a loop or
+    of a map is given and unpacks is judged the same way, and so are the fields of a record. In the step of an optimizer,
     `update(gradients, state, params)`, it looks at what was differentiated instead of at names.
 
     ## Why is this bad?
@@ -112,6 +114,13 @@ class SwappedArguments(Rule):
             "    values = net(x)\n    return jnp.mean(error(values, values) ** 2) + jnp.mean(rewards)  #?\n",
             "one variable for both parameters",
         ),
+        Example(
+            "def advantages(rewards, values, dones):\n    def step(last, now):\n"
+            "        reward, done, value = now  #!\n        last = reward - value + 0.9 * (1 - done) * last\n"
+            "        return last, last\n\n"
+            "    return jax.lax.scan(step, 0.0, (rewards, values, dones), reverse=True)[1]\n",
+            "what a loop goes through, unpacked in another order",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -119,7 +128,9 @@ class SwappedArguments(Rule):
         flow = facts.flow
         notes: defaultdict[tuple[int, str], list[Op]] = defaultdict(list)
         for op in program.named("py.passed"):
-            notes[id(flow.places.function_of(op)), op.qualified].append(op)
+            # What is unpacked on one line may be put together in several places.
+            owner = id(flow.places.function_of(op)) if op.where is None else 0
+            notes[owner, op.qualified or str(op.span)].append(op)
         yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
         yield from (one for op in program.calling(*OPTIMIZER_STEPS) for one in _step(op, flow))
 
@@ -149,14 +160,17 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         return _given_twice(op, *twice)
     pairs = _crossed(op)
     if not pairs:
-        return proved(op.span, f"no two arguments of `{op.qualified}` cross")
+        what = f"arguments of `{op.qualified}`" if op.where is None else "parts of what is unpacked"
+        return proved(op.span, f"no two {what} cross")
     # A slip exchanges two; whoever exchanges several at once turns the whole over.
     if len(pairs) > 1:
         return unknown(op.span, f"{len(pairs)} pairs of arguments of `{op.qualified}` cross, which may be meant")
     # Of two branches only one runs: what each of them gives the function should be the same.
-    if any(not _crossed(other) and flow.places.both_happen(op, other) for other in beside):
-        return unknown(op.span, f"`{op.qualified}` is called in both orders here, which may be meant")
+    if any(not _crossed(other) and (op.where is not None or flow.places.both_happen(op, other)) for other in beside):
+        return unknown(op.span, "what is given is given in both orders here, which may be meant")
     first, second = pairs[0]
+    if op.where is not None:
+        return _unpacked(op, op.where, first, second)
     turned = isinstance(op.own, tuple) and {first, second} <= set(op.own)
     doubtful = turned or len(beside) > 1
     return Obligation(
@@ -182,12 +196,28 @@ def _given_twice(op: Op, param: str, taken: str) -> Obligation:
     )
 
 
+def _unpacked(op: Op, made: Span, first: str, second: str) -> Obligation:
+    doubtful = says_side(first) or says_side(second)
+    return Obligation(
+        op.span,
+        severity=Severity.WARNING if doubtful else Severity.ERROR,
+        message=f"`{first}` and `{second}` are unpacked in each other's place",
+        current="the variables are in another order than what was put together for them",
+        expected="each is unpacked into the variable of its own name",
+        steps=(Step(made, "they are put together here"),),
+        suggestion="unpack the parts in the order in which they were put together",
+        subject=Subject(names=(first, second)),
+    )
+
+
 def _crossed(op: Op) -> list[tuple[str, str]]:
     """Return the pairs of arguments that are named like each other's parameter, and not like their own."""
-    found = []
+    found = list[tuple[str, str]]()
     for (name, own), (other, others_own) in combinations(zip(op.written or (), op.parameters or (), strict=False), 2):
-        crosses = is_stem(name, others_own) and is_stem(other, own)
-        if crosses and not is_stem(name, own) and not is_stem(other, others_own):
+        crosses = names_one(name, others_own) and names_one(other, own)
+        kept = names_one(name, own) or names_one(other, others_own)
+        exactly = singular(name) == singular(others_own) != singular(own) == singular(other)
+        if crosses and (exactly or not kept):
             found.append((name, other))
     return found
 

@@ -81,7 +81,7 @@ class Interpreter:
         self.entered: set[FunctionNode] = set()
         self.left_out: dict[FunctionNode, str] = {}
         """Functions that are not entered on purpose, and why."""
-        """Functions whose body was interpreted at least once."""
+        self.packed: dict[Span, tuple[str, ...]] = {}  # What the items of each tuple are called where it is written.
         self.defined: dict[FunctionNode, FunctionValue] = {}
         """Every function met so far, by its latest value: an earlier one may belong to an abandoned attempt."""
         self.wrappers: dict[FunctionNode, Transformed] = {}

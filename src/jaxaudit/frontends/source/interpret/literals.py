@@ -16,6 +16,7 @@ from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.orders import keys_of
 from jaxaudit.frontends.source.notes.turns import note_turns
+from jaxaudit.frontends.source.notes.unpacking import name_of
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute
 from jaxaudit.frontends.source.values.elements import element, trip_count
@@ -34,6 +35,7 @@ def tuple_(it: Interpreter, node: ast.Tuple) -> Abstract:
     items = _items(it, node)
     if isinstance(items, list) and len(items) == len(node.elts):
         bindings.note_again(it, zip(node.elts, items, strict=True))
+    it.packed[it.span(node)] = tuple([name_of(one) for one in node.elts])
     return items if isinstance(items, Leaf) else TupleValue(tuple(items), it.span(node))
 
 

@@ -17,13 +17,14 @@ from jaxaudit.frontends.source.interpret.syntax import FunctionNode, landmarks, 
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
 from jaxaudit.frontends.source.notes.settings import read_here_alone
+from jaxaudit.frontends.source.notes.unpacking import name_of
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, written_in
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value
-from jaxaudit.ir.names import is_stem
+from jaxaudit.ir.names import names_one
 from jaxaudit.spans import Span, span_of
 
 _SAYS_SO = re.compile(
@@ -387,11 +388,11 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
     """Note a call in which two or more arguments have the names of parameters of the callee."""
     if any(isinstance(one, ast.Starred) for one in node.args):
         return
-    written = tuple(_name_of(one) for one in node.args)
+    written = tuple(name_of(one) for one in node.args)
     params, frame = _parameters_of(callee)[: len(written)], it.frame
     twice = _given_twice(it, node, params)
     if not twice and (
-        len(written) != len(params) or sum(any(is_stem(name, one) for one in params) for name in written) < 2
+        len(written) != len(params) or sum(any(names_one(name, one) for one in params) for name in written) < 2
     ):
         return
     attrs = {
@@ -425,7 +426,7 @@ def _parameters_of(callee: Abstract) -> tuple[str, ...]:
 
 def _callee_name(node: ast.Call, callee: Abstract) -> str:
     function, _ = written_in(callee)
-    return function.name if function is not None else _name_of(node.func)
+    return function.name if function is not None else name_of(node.func)
 
 
 def _given_twice(it: Interpreter, node: ast.Call, params: tuple[str, ...]) -> tuple[str, ...]:
@@ -439,15 +440,6 @@ def _given_twice(it: Interpreter, node: ast.Call, params: tuple[str, ...]) -> tu
         if param != name and named.get(name) == name and param not in named.values() and param in it.frame.env:
             return (param, name)
     return ()
-
-
-def _name_of(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case ast.Subscript(slice=ast.Constant(value=str(name))):
-            return name
-    return ""
 
 
 def _leaves(it: Interpreter, value: Abstract) -> Leaves:

@@ -1,11 +1,15 @@
-"""Whether what is unpacked has as many parts as there are variables for them."""
+"""Whether what is unpacked has as many parts as there are variables for them, and in which order."""
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.model import Abstract, Record, TupleValue
+from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.ir.names import names_one
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -33,3 +37,44 @@ def note_unpacking(it: Interpreter, count: int, star: int | None, value: Abstrac
         doubtful = bool(it.frame.guarded) or it.frame.is_conditional
         attrs = {"reason": reason, "guarded": doubtful}
         it.emit("py.unfit", span, attrs=attrs, results=0)
+
+
+def note_packed(it: Interpreter, targets: list[ast.expr], value: Abstract, span: Span) -> None:
+    """Note what the parts of a tuple were called where another function has put it together, or of a record."""
+    match value:
+        case TupleValue(made=made) if _is_given(it, made):
+            written = it.packed.get(made, ())
+        case Record(cls=cls, made=made):
+            written = tuple(cls.fields)
+        case _:
+            return
+    params = tuple([name_of(one) for one in targets])
+    if len(written) == len(params) and sum(any(names_one(name, one) for one in params) for name in written) > 1:
+        values = tuple(tuple(dict.fromkeys(leaves(it, one))) for one in value.items)
+        attrs = {"written": written, "params": params, "values": values, "where": made, "own": (), "twice": ()}
+        it.emit("py.passed", span, attrs=attrs, results=0)
+
+
+def _is_given(it: Interpreter, made: Span) -> bool:
+    """Whether a place is in one of the functions that lead to the open one, and not in that one itself.
+
+    Who unpacks what was packed in one function exchanges on purpose.
+    """
+    function = it.frame.function
+    if function is None or _holds(function.node, made):
+        return False
+    return any(_holds(one, made) for one in it.active)
+
+
+def _holds(node: FunctionNode, made: Span) -> bool:
+    return node.lineno <= made.line <= (node.end_lineno or 0)
+
+
+def name_of(node: ast.expr) -> str:
+    """Return what an expression names: a variable, an attribute or an entry; empty where it is none of these."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+    return ""
