@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.ranges.result import number_text
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import NOTES
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
@@ -32,7 +34,8 @@ class CarryNeverChanges(Rule):
     ## What it does
     Looks at each part of the state of `scan`, `fori_loop` and `while_loop` that the body hands on as it came in. One
     that starts as an array of equal numbers, and that the body calculates with, has lost its update. So has a product
-    that starts as zero: whatever it is multiplied with, it stays zero.
+    that starts as zero: whatever it is multiplied with, it stays zero. So has what the condition of a `while_loop`
+    compares with something that does not change either: the answer is the same after every turn.
 
     ## Why is this bad?
     Every turn sees the first value: returns are not discounted sums but single rewards, a mask stays open. Shapes fit,
@@ -56,6 +59,12 @@ class CarryNeverChanges(Rule):
     needs = (Ranges,)
 
     valid = (
+        Example(
+            "def root(x, tolerance):\n    def body(state):\n        x, limit, change = state\n"
+            "        step = (x * x - 2) / (2 * x)\n        return x - step, limit, jnp.abs(step)\n\n"
+            "    return jax.lax.while_loop(lambda s: s[2] > s[1], body, (x, 1e-6, jnp.inf))[0]\n",
+            "a limit that is carried",
+        ),
         Example(_PROGRAM.format(handed_on="following", mark=""), "renewed"),
         Example(
             "import jax\n\ndef run(w, xs):\n    return jax.lax.scan(lambda w, x: (w, w @ x), w, xs)[1]\n",
@@ -81,6 +90,14 @@ class CarryNeverChanges(Rule):
         ),
     )
     invalid = (
+        Example(
+            "def root(x, tolerance):\n    def body(state):\n        x, i, change = state\n"
+            "        step = (x * x - 2) / (2 * x)\n        return x - step, i, jnp.abs(step)  #!\n\n"
+            "    def goes_on(state):\n        _, i, change = state\n"
+            "        return (i < 50) & (change > tolerance)\n\n"
+            "    return jax.lax.while_loop(goes_on, body, (x, 0, jnp.inf))[0]\n",
+            "a limit on turns that are not counted",
+        ),
         Example(_PROGRAM.format(handed_on="total", mark="  #!"), "handed on as it came in"),
         Example(
             "import jax, jax.numpy as jnp\n\ndef run(xs):\n    def body(state):\n        seen, total = state\n"
@@ -121,10 +138,38 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
             yield proved(loop.op.span, f"each turn gives {name} anew")
         elif (reader := _calculating(loop, one, facts.flow)) is None:
             yield proved(loop.op.span, f"{name} is handed through, and nothing is calculated with it")
-        elif (start := _equal_numbers(one, facts)) is None:
-            yield unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
-        else:
+        elif (start := _equal_numbers(one, facts)) is not None:
             yield _finding(loop, one, name, start, reader)
+        elif (question := _asked_again(loop, one, facts.flow)) is not None:
+            yield _idle(loop, one, name, question)
+        else:
+            yield unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
+
+
+def _asked_again(loop: Loop, one: Carried, flow: Flow) -> Op | None:
+    """Return the comparison of a part of the state that every turn leaves alone with what none changes either."""
+    made = flow.maker(one.start)
+    if loop.op.name != "while" or made is None or made.name != "py.const":
+        return None
+    tested = list(loop.carried_in(loop.op.regions[0]))
+    params = [each.param for each in tested if each.position == one.position]
+    results, body = loop.body.results, {each.position: each.param for each in loop.carried}
+    changing = [each.param for each in tested if results[each.position] is not body[each.position]]
+    asked = (op for param in params for op in flow.readers.get(param, ()) if op.function in COMPARISONS)
+    return next((op for op in asked if op.results and not depends(flow, op.results[0], changing)), None)
+
+
+def _idle(loop: Loop, one: Carried, name: str, question: Op) -> Obligation:
+    handed_on = _handed_on(loop)
+    return Obligation(
+        loop.op.span if handed_on is None else handed_on.span,
+        message=f"no turn of the loop changes {name}, on which the loop is to end",
+        current=f"{name} stays what it starts as, and nothing it is compared with changes",
+        expected=f"each turn moves {name} on",
+        steps=(Step(question.span, "this comparison comes out the same after every turn"),),
+        suggestion=f"hand on the next {name}, such as `{one.param.name or 'i'} + 1`",
+        cause=(one.param,),
+    )
 
 
 def _multiplied(one: Carried, end: Value, flow: Flow) -> Op | None:
@@ -167,8 +212,12 @@ def _calculating(loop: Loop, one: Carried, flow: Flow) -> Op | None:
     return next((op for op in readers if op.name.startswith("array.") and op.name not in NOTES), None)
 
 
+def _handed_on(loop: Loop) -> Op | None:
+    return next((op for op in reversed(loop.body.ops) if op.name == "py.return"), None)
+
+
 def _finding(loop: Loop, one: Carried, name: str, start: str, reader: Op) -> Obligation:
-    handed_on = next((op for op in reversed(loop.body.ops) if op.name == "py.return"), None)
+    handed_on = _handed_on(loop)
     steps = (Step(reader.span, f"{name} is calculated with here"),)
     if handed_on is not None:
         steps = (*steps, Step(handed_on.span, "it goes into the next turn as it came in"))
