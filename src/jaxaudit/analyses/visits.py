@@ -138,7 +138,10 @@ def _stretch(index: Argument) -> tuple[int, int] | None:
 
 
 def read_at(one: Visited, facts: Facts) -> Mapping[int, Op] | None:
-    """Return the single elements of an array that are read besides, at 0 or at -1; None where more of it is read."""
+    """Return the single elements of an array that are read besides, by place; None where more of it is read.
+
+    Those behind what the loop reads are counted from the end.
+    """
     found: dict[int, Op] = {}
     for op in _readers(one.array, facts):
         index = _index(op)
@@ -166,13 +169,14 @@ def is_read_beside(one: Visited, place: int, facts: Facts) -> bool:
 
 
 def _end(given: Argument, one: Visited, facts: Facts) -> int | None:
-    """Return 0 for an index of the first element, and -1 for one of the last."""
+    """Return the place of a single element, counted from the end where it lies behind what the loop reads."""
     number = met(facts.get(Shapes), one.source, given).number if given is not None else None
     if number is None:
         return None
-    if number.constant in (0, -1):
-        return number.constant
-    return -1 if (one.size - ONE - number).constant == 0 else None
+    place, behind = number.constant, (number - one.size).constant
+    if behind is not None and 0 > behind >= -(one.after or 0):
+        return behind
+    return place
 
 
 def _readers(array: Value, facts: Facts) -> Iterator[Op]:

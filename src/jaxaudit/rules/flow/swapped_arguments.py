@@ -25,7 +25,7 @@ class SwappedArguments(Rule):
     Compares the names of positional arguments with the names of the parameters they go to. Where two arguments are
     named exactly like each other's parameter, they are swapped. Where one parameter takes what another one of that name
     has, and the variable of its own name is not given, it is a warning. A tuple that a function, the body of a loop or
-    of a map is given and unpacks is judged the same way, and so are the fields of a record. In the step of an optimizer,
+    of a map is given and unpacks is judged the same way, and so are the fields of a record. In an optimizer's step,
     `update(gradients, state, params)`, it looks at what was differentiated instead of at names.
 
     ## Why is this bad?

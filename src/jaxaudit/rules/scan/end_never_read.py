@@ -10,8 +10,12 @@ from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.analyses.visits import Visited, guards, is_read_beside, read_at, starts_with, visited
+from jaxaudit.analyses.windows import Windows, windows
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
+
+_FEW = 8
+"""How many elements beside what a loop reads may be read one by one."""
 
 _FORWARD = """
 def likelihood(scores, moves, seen):
@@ -46,6 +50,18 @@ def sample(x, noise):
 """
 
 
+_EPOCH = """
+def epoch(w, x, key):
+    order = jax.random.permutation(key, 256)
+
+    def batch(w, i):
+        at = jax.lax.dynamic_slice_in_dim(order, {start}, 16){mark}
+        return w - 0.1 * x[at].mean(axis=0), None
+
+    return jax.lax.scan(batch, w, jnp.arange(16))[0]
+"""
+
+
 class EndNeverRead(Rule):
     """A loop goes through all elements of an array but the one at its end.
 
@@ -53,6 +69,7 @@ class EndNeverRead(Rule):
     Compares what a loop counts with the axis that it indexes. Where the loop carries on from one end of an array, which
     was read before it, it has to arrive at the other end. Where its body makes an exception for one end of an axis, the
     loop has to get there. Between an end that is read by itself and what the loop reads no element is left out.
+    Where a loop takes as many stretches of an axis as fit, each starts where the one before ends.
 
     ## Why is this bad?
     The last observation of each sequence counts for nothing, or the last step of a sampler, the one that leaves out the
@@ -74,6 +91,12 @@ class EndNeverRead(Rule):
     needs = (Shapes, Ranges)
 
     valid = (
+        Example(_EPOCH.format(start="i * 16", mark=""), "batches side by side"),
+        Example(
+            "def means(x):\n    mean = lambda i: jax.lax.dynamic_slice_in_dim(x, i, 8).mean()\n"
+            "    return jax.vmap(mean)(jnp.arange(57))\n\nmeans(jnp.ones(64))\n",
+            "a window that slides",
+        ),
         Example(_FORWARD.format(bounds="1, steps", mark=""), "to the end"),
         Example(_PYTHON.format(first=0, turns="range(1, 9)", mark=""), "a loop of Python"),
         Example(_PYTHON.format(first=-1, turns="range(7, -1, -1)", mark=""), "backwards"),
@@ -101,6 +124,15 @@ class EndNeverRead(Rule):
         ),
     )
     invalid = (
+        Example(_EPOCH.format(start="i", mark="  #!"), "batches that overlap"),
+        Example(
+            "def filtered(c, lap, x):\n    order = c.shape[0] - 1\n    first, second = x, lap @ x\n"
+            "    def body(k, carry):\n        first, second, out = carry\n        third = 2.0 * lap @ second - first\n"
+            "        return second, third, out + c[k] * third\n\n"
+            "    start = (first, second, c[0] * first + c[1] * second)\n"
+            "    return jax.lax.fori_loop(2, order, body, start)  #!\n",
+            "a recurrence of two terms",
+        ),
         Example(_FORWARD.format(bounds="1, steps - 1", mark="  #!"), "one too few"),
         Example(_PYTHON.format(first=0, turns="range(1, 8)", mark="  #!"), "a loop of Python"),
         Example(_PYTHON.format(first=-1, turns="range(7, 0, -1)", mark="  #!"), "backwards"),
@@ -122,25 +154,50 @@ class EndNeverRead(Rule):
         for one in visited(facts):
             if one.before is not None and one.after is not None and min(one.before, one.after) >= 0:
                 yield _judged(one, facts)
+        yield from map(_stretched, windows(facts))
 
 
 def _judged(one: Visited, facts: Facts) -> Obligation:
     if one.before == 0 and one.after == 0:
         return proved(one.source.span, f"all elements of {_name(one)} are read")
-    ends = read_at(one, facts)
-    if one.before == 1 and one.after == 1 and ends is not None and len(ends) == 1:
-        ((place, read),) = ends.items()
-        if starts_with(one, read, facts) and not is_read_beside(one, -1 - place, facts):
-            return _lost(one, read, "first" if place == 0 else "last")
-    hole = _hole(one, ends or {})
+    before, after = one.before or 0, one.after or 0
+    ends = read_at(one, facts) if before + after <= _FEW else None
+    beside = () if ends is None else (*range(before), *range(-after, 0))
+    if ends is not None and not ends.keys() <= set(beside):
+        ends = None
+    unread = [place for place in beside if ends is not None and place not in ends]
+    begun = ends and (len(ends) > 1 or any(starts_with(one, read, facts) for read in ends.values()))
+    if ends and begun and len(unread) == 1 and not is_read_beside(one, unread[0], facts):
+        if unread == [-1] and after == 1:
+            return _lost(one, ends[before - 1], "first")
+        if unread == [0] and before == 1:
+            return _lost(one, ends[-after], "last")
+    hole = _hole(one, ends or {}) if len(unread) == 1 else None
     if hole is not None:
         return _skipped(one, *hole)
     guard = next(guards(one, facts), None) if (one.before or 0) + (one.after or 0) == 1 and not ends else None
     if guard is not None:
         return _unmet(one, guard[0], shown(guard[1]))
-    if ends is not None and one.before == (0 in ends) and one.after == (-1 in ends):
+    if ends is not None and not unread:
         return proved(one.source.span, f"all elements of {_name(one)} are read")
     return unknown(one.source.span, "whether the elements at the ends are left out on purpose is not known")
+
+
+def _stretched(one: Windows) -> Obligation:
+    """Judge stretches: as many of them as fit side by side, each one further than the one before, overlap."""
+    if one.fit:
+        name, width = named(one.array, "the array"), shown(one.width)
+        return Obligation(
+            one.op.span,
+            message=f"{shown(one.count)} times {width} elements of {name} are taken, each time one further",
+            current=f"they overlap, and end at {shown(one.starts.last + one.width)} of {shown(one.size)} elements",
+            expected=f"each stretch starts where the one before ends, {width} further",
+            steps=(Step(one.starts.source.span, "this counts the stretches"),),
+            suggestion=f"start at what is counted times {width}",
+        )
+    if one.filled:
+        return proved(one.op.span, "the last stretch ends where the axis does")
+    return unknown(one.op.span, "whether stretches of the axis are left out on purpose is not known")
 
 
 def _hole(one: Visited, ends: Mapping[int, Op]) -> tuple[Op, str] | None:
