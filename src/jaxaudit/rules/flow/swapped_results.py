@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from itertools import combinations
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -11,12 +12,14 @@ from jaxaudit.analyses.queries import depends, whole_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.interfaces import Call, given_to, made_inside
+from jaxaudit.ir.interfaces import Call, Loop, given_to, made_inside
+from jaxaudit.ir.names import names_one
+from jaxaudit.ir.ops import CARRYING, DERIVATIVES
 from jaxaudit.ir.trees import CONTAINERS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.intent.names import says_side
 
-_CALLS = ("py.call", "jit", "grad", "py.call_unknown", "scan")
+_CALLS = ("py.call", "jit", "grad", "py.call_unknown", *CARRYING)
 
 
 class SwappedResults(Rule):
@@ -25,7 +28,8 @@ class SwappedResults(Rule):
     ## What it does
     Looks at every call whose results are unpacked. Where a function gives the next version of a value that it was
     given, the variable that held the value has to take it, and not another result. Where a result has a name in the
-    function, and a variable of that name takes another result, it is a warning.
+    function, and a variable of that name takes another result, it is a warning. Two parts of what a loop carries, or
+    two gradients, that take each other's name are exchanged.
 
     ## Why is this bad?
     Where both have one shape, nothing is raised: the state is replaced by a flag.
@@ -62,6 +66,21 @@ class SwappedResults(Rule):
         return state, done
     """
     invalid = """
+    ## the last carry, in another order than the body unpacks it
+    def cell(params, xs):
+        def step(carry, x):
+            h, c = carry
+            c = 0.9 * c + jnp.tanh(x + params @ h)
+            return (jnp.tanh(c), c), None
+
+        (c, h), _ = jax.lax.scan(step, (jnp.zeros(4), jnp.zeros(4)), xs)  #!
+        return h, c
+
+    ## gradients by two arguments
+    def step(gen, disc, z, loss):
+        g_disc, g_gen = jax.grad(loss, argnums=(0, 1))(gen, disc, z)  #?
+        return gen + 0.1 * g_gen, disc - 0.1 * g_disc
+
     ## the state becomes a flag
     def step(state, x):
         return state.at[0].add(x), x > 9
@@ -129,6 +148,8 @@ def _judge(note: Op, facts: Facts) -> Obligation:
     for old, new in _exchanged(note, facts):
         severity = Severity.ERROR if _differ(note, old, facts) else Severity.WARNING
         return _finding(note, names[new], names[old], facts, taken[new][0] if taken[new] else None, severity)
+    for new, meant, severity in _exchanged_by_name(note, facts.flow):
+        return _by_name(note, names[new], names[meant], taken[new][0], severity)
     for new, meant in _named_crosswise(note, facts.flow):
         return _by_name(note, names[new], names[meant], taken[new][0])
     given = [at for at, old in enumerate(note.had or ()) if old]
@@ -175,6 +196,26 @@ def _named_crosswise(note: Op, flow: Flow) -> Iterator[tuple[int, int]]:
         # What the call was given has the caller's names.
         if meant != at and own[meant] != name and (note.values or ())[at][0] not in had:
             yield at, meant
+
+
+def _exchanged_by_name(note: Op, flow: Flow) -> Iterator[tuple[int, int, Severity]]:
+    """Return two variables that take each other's part of what a loop carries, or each other's gradient, by name.
+
+    A loop calls its parts as its body unpacks them, and a gradient has the name of what it was taken by. In mechanics
+    the gradient by each of two is the change of the other.
+    """
+    call = _call(note, flow)
+    parts = note.values or ()
+    if call is None or call.name not in CARRYING | DERIVATIVES or any(len(leaves) != 1 for leaves in parts):
+        return
+    loop = Loop.of(call)
+    shifted = loop is not None and any(end in loop.body.params and end is not one for one, end in loop.successors)
+    severity = Severity.WARNING if loop is None or shifted else Severity.ERROR
+    own, names = [leaves[0].name for leaves in parts], note.written or ()
+    for at, meant in combinations(range(len(own)), 2):
+        crosses = names_one(own[at], names[meant]) and names_one(own[meant], names[at])
+        if crosses and not names_one(own[at], names[at]) and not names_one(own[meant], names[meant]):
+            yield at, meant, severity
 
 
 def _own_name(value: Value, note: Op, flow: Flow) -> str:
@@ -246,10 +287,10 @@ def _finding(note: Op, taken: str, meant: str, facts: Facts, value: Value | None
     )
 
 
-def _by_name(note: Op, taken: str, meant: str, value: Value) -> Obligation:
+def _by_name(note: Op, taken: str, meant: str, value: Value, severity: Severity = Severity.WARNING) -> Obligation:
     return Obligation(
         note.span,
-        severity=Severity.WARNING,
+        severity=severity,
         message=f"`{taken}` takes what the function calls `{meant}`, and `{meant}` takes another result",
         current=f"the results may be unpacked in another order than they are given: `{taken}` holds `{meant}`",
         expected=f"`{meant}` takes what the function calls so",

@@ -12,6 +12,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.versions import unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, behind, by_hand, own_results, parts
 from jaxaudit.rules.gradients._shared.sides import are_others
@@ -71,6 +72,14 @@ class GradientAppliedElsewhere(Rule):
         return x - 0.1 * grad
     """
     invalid = """
+    ## taken at what the loop began with
+    def train(params, xs):
+        def step(p, x):
+            grads = jax.grad(lambda p: ((x @ p) ** 2).sum())(params)  #!
+            return p - 0.1 * grads, None
+
+        return jax.lax.scan(step, params, xs)[0]
+
     ## by hand
     def step(log_alpha, x):
         alpha = jnp.exp(log_alpha)
@@ -134,6 +143,8 @@ def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
             yield proved(span, "the gradient was taken at what it is applied to")
         elif len(meant) == 1 and _is_computed(flow, taken[0], meant[0]):
             yield _finding(call.op, source, taken[0], meant[0])
+        elif len(sources) == 1 and set(taken) <= {_began(flow, one) for one in meant}:
+            yield _of_start(call.op, source, taken[0], meant[0])
         elif len(sources) == 1 and _is_trained(call, source, flow) and are_others(flow, taken, meant):
             yield _of_others(call.op, source, taken[0], meant[0])
         else:
@@ -142,6 +153,14 @@ def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:
 
 def _resolved(flow: Flow, value: Value) -> Value:
     return origin(flow, value, {}, in_turn=True).value
+
+
+def _began(flow: Flow, value: Value) -> Value | None:
+    """Return what a loop began with, for a part of its state."""
+    entry = flow.entered(value)
+    loop = None if entry is None else Loop.of(entry.op)
+    starts = () if loop is None else (one.start for one in loop.carried if one.param is value)
+    return next((_resolved(flow, one) for one in starts), None)
 
 
 def _is_trained(call: Applied, source: Op, flow: Flow) -> bool:
@@ -184,6 +203,18 @@ def _of_others(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:
             Step(meant.span, f"{changed or 'what it is applied to'} comes from here"),
         ),
         suggestion="differentiate by what the update is applied to",
+    )
+
+
+def _of_start(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:
+    at, changed = named(taken, "the start"), named(meant, "what it carries")
+    return Obligation(
+        source.span,
+        message=f"the gradient is taken at {at}, which the loop began with, and applied to {changed}",
+        current="every turn steps along the gradient at the start, however far it has come",
+        expected=f"the gradient is taken at {changed}",
+        steps=(Step(op.span, f"it is applied to {changed} here"),),
+        suggestion=f"differentiate at {changed}",
     )
 
 
