@@ -157,6 +157,8 @@ class Attributes:
     """How a value is formatted as text."""
     listed = _flag("listed")
     cached = _flag("cached")
+    once = _flag("once")
+    """Whether an object keeps what its property was once computed to be."""
     yields = _flag("yields")
     owner = _anything("owner")
     """Whose variable it is: a module by name, a frame by number."""

@@ -262,6 +262,27 @@ PROGRAMS = {
         def forward(x):
             return x * table(x.shape[0])
         """,
+    "a property that an object of the compiled code keeps": """
+        from functools import cached_property
+
+        import dataclasses
+
+        @jax.tree_util.register_dataclass
+        @dataclasses.dataclass
+        class State:
+            position: jax.Array
+            ends: jax.Array
+
+            @cached_property
+            def has_ended(self):
+                return self.position >= self.ends
+
+        def run(state):
+            def body(state):
+                return State(jnp.where(state.has_ended, state.position, state.position + 1), state.ends)
+
+            return jax.lax.while_loop(lambda state: jnp.any(~state.has_ended), body, state)
+        """,
 }
 
 

@@ -344,7 +344,7 @@ def _judge_made(visit: Visit, made: _Made, loop: Op, innermost: Op, facts: Facts
 
 def _is_cached(place: Span | None, loop: Op) -> bool:
     """Whether a function with a cache, or one that it calls, makes what is made at a place."""
-    cached = [region for one in _inside(loop) if one.cached for region in one.regions]
+    cached = [region for one in _inside(loop) if one.cached or one.once for region in one.regions]
     called = (region for body in cached for one in body.walk() for region in one.regions)
     makers = (region.span for region in (*cached, *called))
     return place is not None and any(one.covers(place) for one in makers)

@@ -122,7 +122,7 @@ def unfollowable(it: Interpreter, function: FunctionValue) -> str:
 
 
 def _attrs(function: FunctionValue) -> dict[str, object]:
-    marks = {"cached": "cached", "cached property": "cached", "generator": "yields"}
+    marks = {"cached": "cached", "cached property": "once", "generator": "yields"}
     return {"function": function.name, **{mark: True for kind, mark in marks.items() if kind == function.kind}}
 
 
