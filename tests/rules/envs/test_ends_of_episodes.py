@@ -185,9 +185,9 @@ p = {"h": jnp.ones((H, H)), "x": jnp.ones((2, H)), "out": jnp.ones((H, 2))}
 x0 = jax.vmap(reset)(jax.random.split(jax.random.key(0), N))
 train(p, x0, jnp.zeros((N, H)), jax.random.key(1))
 """,
-    "a memory that no loop clears": """
+    "a memory that no loop clears, though the state starts anew": """
 def cell(p, h, x):
-    return jnp.tanh(h @ p["h"] + x @ p["x"])
+    return jnp.tanh(h @ p["h"] + x @ p["x"])  #! uneven-reset
 
 
 def rollout(p, x, h, key):

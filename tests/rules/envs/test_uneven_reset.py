@@ -96,6 +96,194 @@ PROGRAMS = {
             first, later = jax.random.split(key)
             return jax.lax.scan(body, draw(first), jax.random.split(later, 50))
         """,
+    "a memory that outlasts the episodes of many environments": """
+        def reset(key):
+            return {"x": jax.random.normal(key, (2,)), "t": jnp.int32(0)}
+
+        def env_step(key, s, a):
+            x, t = s["x"] + 0.1 * a, s["t"] + 1
+            done = (jnp.abs(x) > 2).any() | (t >= 50)
+            s = jax.tree.map(lambda f, n: jnp.where(done, f, n), reset(key), {"x": x, "t": t})
+            return s, done
+
+        def policy(p, h, x):
+            h = jnp.tanh(h @ p["u"] + x @ p["w"])
+            return h, h @ p["o"]
+
+        def rollout(p, key):
+            first, later = jax.random.split(key)
+
+            def body(carry, key):
+                s, h = carry
+                act, move = jax.random.split(key)
+                h, a = jax.vmap(policy, in_axes=(None, 0, 0))(p, h, s["x"] + jax.random.normal(act, (8, 2)))  #! uneven-reset
+                s, done = jax.vmap(env_step)(jax.random.split(move, 8), s, a)
+                return (s, h), done
+
+            return jax.lax.scan(body, (jax.vmap(reset)(jax.random.split(first, 8)), jnp.zeros((8, 4))), jax.random.split(later, 99))
+        """,
+    "a memory that is cleared": """
+        def reset(key):
+            return {"x": jax.random.normal(key, (2,)), "t": jnp.int32(0)}
+
+        def env_step(key, s, a):
+            x, t = s["x"] + 0.1 * a, s["t"] + 1
+            done = (jnp.abs(x) > 2).any() | (t >= 50)
+            s = jax.tree.map(lambda f, n: jnp.where(done, f, n), reset(key), {"x": x, "t": t})
+            return s, done
+
+        def policy(p, h, x):
+            h = jnp.tanh(h @ p["u"] + x @ p["w"])
+            return h, h @ p["o"]
+
+        def rollout(p, key):
+            first, later = jax.random.split(key)
+
+            def body(carry, key):
+                s, h = carry
+                act, move = jax.random.split(key)
+                h, a = jax.vmap(policy, in_axes=(None, 0, 0))(p, h, s["x"] + jax.random.normal(act, (8, 2)))
+                s, done = jax.vmap(env_step)(jax.random.split(move, 8), s, a)
+                return (s, jnp.where(done[:, None], 0.0, h)), done
+
+            return jax.lax.scan(body, (jax.vmap(reset)(jax.random.split(first, 8)), jnp.zeros((8, 4))), jax.random.split(later, 99))
+        """,
+    "a memory with a gate, of one environment": """
+        def start(key):
+            return jax.random.uniform(key, (3,), minval=-1, maxval=1)
+
+        def gru(w, h, x):
+            both = jnp.concatenate([h, x])
+            z, n = jax.nn.sigmoid(jnp.einsum("i,ij->j", both, w["z"])), jnp.tanh(jnp.einsum("i,ij->j", both, w["n"]))
+            return (1 - z) * h + z * n  #! uneven-reset
+
+        def simulate(w, key):
+            def body(carry, key):
+                x, h = carry
+                h = gru(w, h, x)
+                later = x + 0.05 * h[:3]
+                over = jnp.linalg.norm(later) > 2
+                return (jax.lax.cond(over, lambda: start(key), lambda: later), h), over
+
+            first, later = jax.random.split(key)
+            return jax.lax.scan(body, (start(first), jnp.zeros(5)), jax.random.split(later, 60))[1]
+        """,
+    "what learns, averages, decodes or is told of the end": """
+        def start(key):
+            return jax.random.uniform(key, (3,), minval=-1, maxval=1)
+        def learner(w, key):
+            def loss(w, x, y):
+                return jnp.mean((x @ w - y) ** 2)
+            def body(c, k):
+                x, w = c
+                g = jax.grad(loss)(w, x, 1.0)
+                w = w - 0.1 * g
+                nxt = x + 0.1 * (x @ w)
+                over = jnp.abs(nxt).max() > 2
+                return (jnp.where(over, start(k), nxt), w), over
+            return jax.lax.scan(body, (start(jax.random.fold_in(key, 0)), w), jax.random.split(jax.random.fold_in(key, 1), 9))
+        def stats(w, key):
+            def body(c, k):
+                x, mean, n = c
+                n = n + 1
+                mean = mean + (x - mean) / n
+                nxt = x + 0.1 * (x - mean) @ w
+                over = jnp.abs(nxt).max() > 2
+                return (jnp.where(over, start(k), nxt), mean, n), over
+            return jax.lax.scan(body, (start(jax.random.fold_in(key, 0)), jnp.zeros(3), 0.0), jax.random.split(jax.random.fold_in(key, 1), 9))
+        def decode(w, h, key):
+            def body(c, _):
+                tok, h, done = c
+                h = jnp.tanh(h @ w["u"] + w["e"][tok])
+                tok = jnp.argmax(h @ w["o"])
+                tok = jnp.where(done, 0, tok)
+                done = done | (tok == 1)
+                return (tok, h, done), tok
+            return jax.lax.scan(body, (0, h, False), None, length=9)
+        def told(w, key):
+            def body(c, k):
+                x, h, over = c
+                h = jnp.tanh(h @ w + x + over)
+                nxt = x + 0.1 * h
+                over = (jnp.abs(nxt).max() > 2).astype(float)
+                return (jnp.where(over > 0, start(k), nxt), h, over), over
+            return jax.lax.scan(body, (start(jax.random.fold_in(key, 0)), jnp.zeros(3), 0.0), jax.random.split(jax.random.fold_in(key, 1), 9))
+        def whitening(w, key):
+            def body(c, k):
+                x, cov = c
+                cov = 0.99 * cov + 0.01 * jnp.outer(x, x)
+                nxt = x + 0.1 * jnp.linalg.solve(cov, x) @ w
+                over = jnp.abs(nxt).max() > 2
+                return (jnp.where(over, start(k), nxt), cov), over
+            return jax.lax.scan(body, (start(jax.random.fold_in(key, 0)), jnp.eye(3)), jax.random.split(jax.random.fold_in(key, 1), 9))
+        def lms(key):
+            def body(c, k):
+                x, w = c
+                e = 1.0 - w @ x
+                w = w + 0.1 * e * x
+                nxt = x + 0.1 * w
+                over = jnp.abs(nxt).max() > 2
+                return (jnp.where(over, start(k), nxt), w), over
+            return jax.lax.scan(body, (start(jax.random.fold_in(key, 0)), jnp.zeros(3)), jax.random.split(jax.random.fold_in(key, 1), 9))
+        """,
+    "a memory of observations that the loop carries": """
+        def reset(key):
+            return {"x": jax.random.normal(key, (2,)), "t": jnp.int32(0)}
+
+        def observe(s):
+            return jnp.concatenate([s["x"], s["x"] ** 2])
+
+        def env_step(key, s, a):
+            x, t = s["x"] + 0.1 * a, s["t"] + 1
+            done = (jnp.abs(x) > 2).any() | (t >= 50)
+            s = jax.tree.map(lambda f, n: jnp.where(done, f, n), reset(key), {"x": x, "t": t})
+            return observe(s), s, -jnp.sum(x**2), done
+
+        def policy(p, h, x, r):
+            h = jnp.tanh(h @ p["u"] + x @ p["w"] + r)
+            return h, h @ p["o"]
+
+        def rollout(p, key):
+            first, later = jax.random.split(key)
+            start = jax.vmap(reset)(jax.random.split(first, 8))
+
+            def body(carry, key):
+                s, seen, r, h = carry
+                h, a = jax.vmap(policy, in_axes=(None, 0, 0, 0))(p, h, seen, r)  #! uneven-reset
+                seen, s, _, done = jax.vmap(env_step)(jax.random.split(key, 8), s, a)
+                return (s, seen, r, h), done
+
+            return jax.lax.scan(body, (start, jax.vmap(observe)(start), jnp.zeros(8), jnp.zeros((8, 4))), jax.random.split(later, 99))[1]
+        """,
+    "a memory that is told of rewards, and is meant to outlast episodes": """
+        def reset(key):
+            return {"x": jax.random.normal(key, (2,)), "t": jnp.int32(0)}
+
+        def observe(s):
+            return jnp.concatenate([s["x"], s["x"] ** 2])
+
+        def env_step(key, s, a):
+            x, t = s["x"] + 0.1 * a, s["t"] + 1
+            done = (jnp.abs(x) > 2).any() | (t >= 50)
+            s = jax.tree.map(lambda f, n: jnp.where(done, f, n), reset(key), {"x": x, "t": t})
+            return observe(s), s, -jnp.sum(x**2), done
+
+        def policy(p, h, x, r):
+            h = jnp.tanh(h @ p["u"] + x @ p["w"] + r)
+            return h, h @ p["o"]
+
+        def rollout(p, key):
+            first, later = jax.random.split(key)
+            start = jax.vmap(reset)(jax.random.split(first, 8))
+
+            def body(carry, key):
+                s, seen, r, h = carry
+                h, a = jax.vmap(policy, in_axes=(None, 0, 0, 0))(p, h, seen, r)
+                seen, s, r, done = jax.vmap(env_step)(jax.random.split(key, 8), s, a)
+                return (s, seen, r, h), done
+
+            return jax.lax.scan(body, (start, jax.vmap(observe)(start), jnp.zeros(8), jnp.zeros((8, 4))), jax.random.split(later, 99))[1]
+        """,
 }
 
 

@@ -93,7 +93,8 @@ class UnevenReset(Rule):
     between a fresh state and the next one. Of two calls all results that correspond must be chosen by the same flag,
     and the same one of the two where it is set. A flag that resets a part of a loop's state and is carried into the
     next turn must be read there: the other parts are reset by it. Of a fresh state that is taken in part, no part may
-    be left out that the others are computed from. A window of the last observations is filled anew where the state is
+    be left out that the others are computed from, and the memory of a recurrent network that acts on it is cleared.
+    A window of the last observations is filled anew where the state is
     reset, and a sum that is told of at the end of an episode starts anew there (a warning).
 
     ## Why is this bad?
