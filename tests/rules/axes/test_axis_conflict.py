@@ -309,6 +309,16 @@ PROGRAMS = {
             batch, features = x.shape
             return (x @ jnp.ones((features, 1))).squeeze()
         """,
+    "a running total that starts before the first element": """
+        def offsets():
+            lengths = jnp.ones(3)
+            starts = jnp.cumulative_sum(lengths, include_initial=True)
+            return starts[3], starts + jnp.ones(4), starts[:-1] + lengths, jnp.cumulative_sum(lengths) + lengths
+
+        def refused():
+            starts = jnp.cumulative_sum(jnp.ones(3), include_initial=True)
+            return starts + jnp.ones(3)  #! axis-conflict
+        """,
 }
 
 

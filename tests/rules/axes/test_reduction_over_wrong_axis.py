@@ -303,6 +303,15 @@ PROGRAMS = {
         attend(jnp.ones((7, 4)), jnp.ones(4), jnp.ones(4))
         shared_out(jnp.ones((7, 4)), jnp.ones((7, 4)))
         """,
+    "a part of what adds up to one": """
+        def near(logits, bins):
+            logits = jax.nn.log_softmax(logits)
+            return jax.nn.logsumexp(logits, where=bins < 8.0, axis=-1)
+
+        def mass(scores, mask):
+            shares = jax.nn.softmax(scores, axis=-1)
+            return jnp.sum(shares, axis=-1, where=mask)
+        """,
 }
 
 

@@ -393,7 +393,8 @@ def _totals(facts: Facts, made: Normalised) -> Iterator[Obligation]:
             )
             taken = _taken(op, share.slot, facts.get(Shapes)) if wanted else ()
             sure = share.slot in taken and _is_surely(share.slot.value, made.op, facts.flow)
-            if sure and not _is_checked(op, facts):
+            # The entries that `where` chooses do not add up to one.
+            if sure and not op.has("where") and not _is_checked(op, facts):
                 yield _constant(made, op, alone=len(taken) == 1)
 
 

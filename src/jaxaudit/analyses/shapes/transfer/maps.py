@@ -158,6 +158,10 @@ def _cumulative(look: Look) -> ShapeFact:
         return _differences(look, base)
     if base.dims is None or look.function in ("ediff1d", "gradient"):
         return NOTHING
+    if look.raw("include_initial"):
+        # One more than there are: what the total is before the first.
+        alone = len(base.dims) == 1
+        return array((base.dims[0] + ONE,), running_dtype(look, base)) if alone else NOTHING
     if not look.has("axis") and look.function in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
         # Without an axis the array is flattened.
         return array(base.dims, running_dtype(look, base)) if len(base.dims) == 1 else NOTHING
