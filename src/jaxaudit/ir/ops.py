@@ -76,6 +76,7 @@ _ROWS = (
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
     OpSpec("tree.default", "a field of a dataclass has a default; arguments: value; attrs: class, field, refuses", note=True),
     OpSpec("py.unfit", "what is unpacked has another number of parts; attrs: reason, guarded", note=True),
+    OpSpec("tree.unzipped", "a tree with a tuple for each leaf is unpacked into as many variables; attrs: kind, written (those that held a mapped tree), guarded", note=True),
     OpSpec("py.misfit", "a function is run with other arguments than it takes; attrs: reason, open (it may take them)", note=True),
     OpSpec("tree.paired", "sequences that are run through side by side; attrs: orders (keys, value and place of each)", note=True),
     OpSpec("tree.made", "an instance of a class without a constructor; attrs: class, arguments (how many), where", note=True),

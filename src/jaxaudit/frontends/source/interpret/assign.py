@@ -10,7 +10,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.shape_notes import note_assignment
-from jaxaudit.frontends.source.notes.unpacking import note_packed, note_unpacking
+from jaxaudit.frontends.source.notes.unpacking import note_packed, note_unpacking, note_unzipped
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.frames import is_own
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, OpaqueBox
@@ -152,6 +152,7 @@ def unpack(it: Interpreter, targets: list[ast.expr], value: Abstract, span: Span
     star = next((at for at, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
     note_unpacking(it, len(targets), star, value, span)
     note_packed(it, targets, value, span)
+    note_unzipped(it, targets, value, span)
     items = _items(it, value, len(targets), star, span)
     for target, item in zip(targets, items, strict=True):
         inner = target.value if isinstance(target, ast.Starred) else target

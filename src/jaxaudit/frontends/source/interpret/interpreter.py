@@ -135,8 +135,7 @@ class Interpreter:
         """What the conditions ask whose sides are open, and the answers."""
         self.chosen: dict[Value, tuple[tuple[Sides, Abstract], ...]] = {}
         """For values that a condition chose, what it asked for each of the things it may be."""
-        self.set_up: set[int] = set()
-        """The linen modules whose `setup` was run."""
+        self.set_up: set[int] = set()  # The linen modules whose `setup` was run.
         self.optimizers: dict[ast.AST, FunctionValue] = {}
         self.written: dict[Span, dict[str, Span]] = {}
         """Where the options of a transformation stand, by the place of the call that made it."""
@@ -148,6 +147,7 @@ class Interpreter:
         """Values that tell what kind of array something is, and answers to questions about them."""
         self.unpacked: dict[Span, int] = {}
         """How many parts are unpacked where that many are known to be there."""
+        self.mapped: dict[object, tuple[int, tuple[Abstract, ...]]] = {}  # Trees of tuples: `notes/unpacking.py`.
         self.heirs: dict[ClassValue, list[ClassValue]] = {}
         """Each class with those that inherit from it, directly or not."""
 

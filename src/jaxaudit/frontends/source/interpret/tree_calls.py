@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.classes.registration import registration
 from jaxaudit.frontends.source.interpret import transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
+from jaxaudit.frontends.source.notes.unpacking import note_mapped
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -99,12 +100,13 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
         return shape
 
     it.rebound.append({})
-    transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
+    inner, _ = transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
     for scope, name in it.rebound.pop():
         # It runs once for every leaf, and how many there are is not known.
         scope.env[name] = it.unknown("a function that is called for every leaf sets it", span, name)
     made = with_data(it, first, [leaf.value for leaf in shape])
     made = _filled(it, made, span, nones=attrs["is_leaf"] is True)
+    note_mapped(it, made, [inner], trees)
     if attrs["is_leaf"] is not True:
         return made
     return made if _asks_for_none(given) else _cut(it, made, given.keywords.get("is_leaf"), span)
@@ -137,7 +139,9 @@ def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span:
     it.heap.keep()
     it.builder.region.ops += region.ops
     results, rest = iter(made), iter(_of_others(it, function, columns, span))
-    return rebuild(trees[0], lambda leaf: next(results if leaf.array else rest), it, data=True)
+    whole = rebuild(trees[0], lambda leaf: next(results if leaf.array else rest), it, data=True)
+    note_mapped(it, whole, made, trees)
+    return whole
 
 
 def _takes_apart(ops: Sequence[Op], first: Sequence[Value]) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
-from jaxaudit.frontends.source.values.model import Abstract, Record, TupleValue
+from jaxaudit.frontends.source.values.heap import DictBox
+from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir.names import names_one
 from jaxaudit.spans import Span
@@ -78,3 +80,34 @@ def name_of(node: ast.expr) -> str:
         case ast.Subscript(slice=ast.Constant(value=str(name))):
             return name
     return ""
+
+
+def note_mapped(it: Interpreter, made: Abstract, parts: Sequence[Abstract], trees: Sequence[Abstract]) -> None:
+    """Remember a tree that has a tuple for each leaf of some trees, and how many parts each tuple has."""
+    counts = {len(one.items) if isinstance(one, TupleValue | Record) else 0 for one in parts}
+    if len(counts) == 1 and (count := counts.pop()) > 1:
+        it.mapped[_key(made)] = (count, (made, *trees))
+
+
+def note_unzipped(it: Interpreter, targets: Sequence[ast.expr], value: Abstract, span: Span) -> None:
+    """Note that a tree of tuples is unpacked into as many variables as each tuple has parts.
+
+    Those of the variables are named that held one of the trees that the function was mapped over, as a whole.
+    """
+    if not isinstance(value, Leaf | Ref | TupleValue | Record) or not it.frame.module.audited:
+        return
+    count, (_, *trees) = it.mapped.get(_key(value), (0, (value,)))
+    names = [one.id for one in targets if isinstance(one, ast.Name)]
+    if count != len(targets) or len(names) != count:
+        return
+    keys = {_key(tree) for tree in trees}
+    had = {name: it.frame.env.get(name) for name in names}
+    written = tuple(name for name, old in had.items() if old is not None and _key(old) in keys)
+    kind = "value" if isinstance(value, Leaf) else "tuple"
+    kind = "dict" if isinstance(value, Ref) and isinstance(it.heap[value], DictBox) else kind
+    attrs = {"kind": kind, "written": written, "guarded": bool(it.frame.guarded) or it.frame.is_conditional}
+    it.emit("tree.unzipped", span, attrs=attrs, results=0)
+
+
+def _key(value: Abstract) -> object:
+    return value if isinstance(value, Leaf | Ref) else id(value)
