@@ -90,3 +90,9 @@ DELEGATING = frozenset(
     transpose unstack var vsplit""".split()
 )
 """Functions of NumPy that only use methods and indices of what they are given, as arrays of JAX have them."""
+
+WRITING = frozenset(
+    """numpy.copyto numpy.fill_diagonal numpy.place numpy.put numpy.put_along_axis numpy.putmask numpy.random.shuffle
+    sort .fill .partition .itemset""".split()
+)
+"""Functions of NumPy, and methods of its arrays, that change the first array they are given."""

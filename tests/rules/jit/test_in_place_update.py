@@ -4,6 +4,40 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "everything at once, and what NumPy writes into": """
+        import numpy as np
+
+        @jax.jit
+        def gains(x):
+            return x * 2
+
+        def plan(belief, cells):
+            belief = np.asarray(belief)
+            for r in cells:
+                patch = belief[r : r + 3]
+                patch[...] = np.round(patch)  #! in-place-update
+            return belief
+
+        def main(xs):
+            known = plan(gains(jnp.ones(9)), [0, 3])
+            x = jnp.zeros(3)
+            x[...] = 1.0  #! in-place-update
+            order = np.array(gains(jnp.ones(9)))
+            order.sort()
+            ranked = sorted(np.asarray(gains(jnp.ones(9))))
+            np.copyto(np.asarray(gains(jnp.ones(9))), order)  #! in-place-update
+            return known, x, order, ranked
+        """,
+    "an array of JAX is added to a view": """
+        import numpy as np
+
+        def total(xs):
+            out, own = np.asarray(jnp.zeros(3)), np.asarray(jnp.zeros(3))
+            out += jnp.ones(3)
+            out += xs
+            own -= 1.0  #! in-place-update
+            return out, own
+        """,
     "entries with names": """
         def finish(metrics, x):
             metrics = jax.jit(lambda x: x * 2)(x)

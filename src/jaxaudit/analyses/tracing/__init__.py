@@ -2,6 +2,6 @@
 
 from jaxaudit.analyses.tracing.boundaries import leaf_of
 from jaxaudit.analyses.tracing.domain import TracingDomain
-from jaxaudit.analyses.tracing.facts import Kind, Trace, TracingFacts, Visit
+from jaxaudit.analyses.tracing.facts import NUMBER, Kind, Trace, TracingFacts, Visit
 
-__all__ = ["Kind", "Trace", "TracingDomain", "TracingFacts", "Visit", "leaf_of"]
+__all__ = ["NUMBER", "Kind", "Trace", "TracingDomain", "TracingFacts", "Visit", "leaf_of"]

@@ -160,7 +160,9 @@ class TransferTable:
         if any(one.what == "array" for one in operands):
             return self._made(operands, mask=mask)
         if all(one.what in ("numpy", "number") for one in operands):
-            return revised(NUMPY, mask=mask)
+            # Changed in place, an array of NumPy is the same one.
+            same = op.augmented and operands[0].what == "numpy"
+            return revised(NUMPY, mask=mask, frozen=operands[0].frozen if same else False)
         known = all(one.kind in (Kind.STATIC, Kind.CONCRETE) for one in operands)
         made = CONCRETE if known and self.context.stage is None else UNKNOWN
         return revised(made, turn=turn, mask=mask)

@@ -6,18 +6,22 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import python_values
-from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit, leaf_of
+from jaxaudit.analyses.tracing import NUMBER, Kind, Trace, TracingFacts, Visit, leaf_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.values import REST
+from jaxaudit.libraries.methods import WRITING
 from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import is_argument
+
+_NUMPY = ("array.numpy", "array.order", "py.random")
 
 
 class InPlaceUpdate(Rule):
     """A JAX array is changed in place, or so it is meant.
 
     ## What it does
-    Looks at every `x[i] = v` and `x[i] += v`, and follows where `x` comes from; and at every `x += v` of an array whose
-    result nothing reads.
+    Looks at every `x[i] = v` and `x[i] += v`, and follows where `x` comes from; at every `x += v` of an array whose
+    result nothing reads; and at what NumPy writes into: `x.sort()`, `np.fill_diagonal(x, 1)`, `out=x`.
 
     ## Why is this bad?
     JAX arrays cannot be changed. Assigning to an item raises `TypeError`, inside and outside of traced code; so does
@@ -65,6 +69,11 @@ class InPlaceUpdate(Rule):
         fourth[0] = 1.0
         fifth = np.asarray(jnp.abs(x))[[0, 1]]
         fifth[0] = 1.0
+        host.sort()
+        np.fill_diagonal(other, 0.0)
+        np.exp(other, out=other)
+        total = np.asarray(jnp.abs(x))
+        total += jnp.abs(x)
         return host, other, third, fourth, fifth
 
     def target(key, model, entropy):
@@ -119,6 +128,20 @@ class InPlaceUpdate(Rule):
     def main():
         Tracker().add(jnp.ones(4))
 
+    ## what NumPy writes into, and sums up in place
+    import numpy as np
+
+    def ranked(key):
+        scores = np.asarray(jax.random.normal(key, (9,)))
+        scores.sort()  #!
+        grid = np.asarray(jnp.zeros((3, 3)))
+        np.fill_diagonal(grid, 1.0)  #!
+        np.exp(np.ones((3, 3)), out=grid)  #!
+        total = np.asarray(jnp.zeros((3, 3)))
+        for i in range(3):
+            total += i  #!
+        return scores, grid, total
+
     ## at a traced index
     @jax.jit
     def store(x, i):
@@ -133,6 +156,7 @@ class InPlaceUpdate(Rule):
         changed = (op for op in program.named("array.map", "array.dot") if op.augmented and _in_function(op, facts))
         for op in changed:
             yield from _augmented(op, facts, lost=(op.span.path, op.span.line, op.span.column) in lost)
+        yield from (one for op in program.walk() for one in _written(op, facts))
 
 
 def _in_function(op: Op, facts: Facts) -> bool:
@@ -142,13 +166,35 @@ def _in_function(op: Op, facts: Facts) -> bool:
     return any(one.kind == "function" or (one.kind == "root" and id(one) not in modules) for one in around)
 
 
+def _written(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Judge what a function of NumPy, or a method of its arrays, writes into."""
+    out = op.arguments.get("out") if op.name == "array.numpy" else None
+    called = op.qualified if op.name in _NUMPY else op.callee
+    if out is None and called in WRITING and op.operands:
+        out = op.operands[0]
+    fact = facts.get(TracingFacts).value(out) if isinstance(out, Value) else None
+    if fact is None:
+        return
+    name = named(out, "the array")
+    if fact.frozen:
+        yield _read_only(op, name)
+    elif fact.what == "numpy" and fact.frozen is False:
+        yield proved(op.span, f"{name} is a NumPy array of its own")
+    else:
+        yield unknown(op.span, f"whether {name} shows the memory of a JAX array, which cannot change, is not known")
+
+
 def _augmented(op: Op, facts: Facts, *, lost: bool) -> Iterator[Obligation]:
     """Judge `x += y`, which changes a view of a NumPy array, and binds a new array of JAX to the name `x`."""
     base = op.arguments.get("x")
     name = named(base, "the array")
     fact = facts.get(TracingFacts).value(base) if isinstance(base, Value) else None
-    if fact is not None and fact.frozen:
+    added = op.arguments.get("y")
+    other = facts.get(TracingFacts).value(added) if isinstance(added, Value) else NUMBER
+    if fact is not None and fact.frozen and other.what in ("number", "numpy"):
         yield _read_only(op, name)
+    elif fact is not None and fact.frozen and other.what != "array":
+        yield unknown(op.span, f"whether an array of JAX is added to {name}, which makes a new one, is not known")
     elif facts.flow.is_read(op.result):
         if fact is not None and (fact.kind is Kind.UNKNOWN or fact.frozen is None):
             yield unknown(op.span, f"whether {name} shows the memory of a JAX array, which cannot change, is not known")
@@ -179,7 +225,8 @@ def _is_leaf(op: Op, fact: Trace) -> bool:
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op = visit.op
     # No array has an item by a text: what is assigned to is a dict, whatever it is taken for.
-    is_dict = isinstance(op.arguments.get("index"), str)
+    index = op.arguments.get("index")
+    is_dict = isinstance(index, str) and index != REST
     if is_dict or op.kind in ("list", "dict", "set", "sequence", "reference") or "base" not in op.arguments:
         return
     base = op.arguments["base"]
