@@ -43,6 +43,18 @@ class Copy:
 
 
 @record
+class Exported:
+    """A switch of JAX that the top level of a module puts into the environment."""
+
+    name: str
+    span: Span
+    imported: Span | None
+    """What imported JAX before, in the same module; None where nothing did."""
+    open: bool = False
+    """Whether it may be meant for other processes, or is set in JAX's own configuration, too."""
+
+
+@record
 class Settings:
     """What a program gives itself to go by: keys of a dict, fields of a record, options of a command line."""
 

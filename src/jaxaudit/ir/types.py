@@ -23,7 +23,7 @@ from jaxaudit.ir.attributes import Attribute, Attributes
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.fits import CallFit
 from jaxaudit.ir.functions import canonical
-from jaxaudit.ir.members import ClassMembers, Copy, Settings
+from jaxaudit.ir.members import ClassMembers, Copy, Exported, Settings
 from jaxaudit.ir.reads import ScopeReads
 from jaxaudit.ir.record import entity, record
 from jaxaudit.ir.values import REST, Argument, Value
@@ -268,6 +268,8 @@ class Program:
     """How the calls that raise in no context compare with the parameters of what they call."""
     switches: frozenset[str] = frozenset()
     """The switches of JAX that the code names, or that scripts beside it turn on."""
+    exported: tuple[Exported, ...] = ()
+    """The switches of JAX that modules put into the environment."""
     unpacked: Mapping[Span, int] = field(default_factory=dict)
     """How many parts are unpacked where that many are known to be there."""
 

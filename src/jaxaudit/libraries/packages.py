@@ -58,3 +58,11 @@ ON_EACH_DEVICE = ("prefetch_to_device", "device_put_replicated", "device_put_sha
 def package(name: str) -> str:
     """Return the top-level package of a qualified name."""
     return name.partition(".")[0]
+
+READ_AT_IMPORT = frozenset(
+    f"JAX_{name}"
+    for name in """CHECK_TRACER_LEAKS COMPILATION_CACHE_DIR DEBUG_INFS DEBUG_KEY_REUSE DEBUG_NANS
+    DEFAULT_MATMUL_PRECISION DEFAULT_PRNG_IMPL DISABLE_JIT ENABLE_X64 LOG_COMPILES NUMPY_DTYPE_PROMOTION
+    NUMPY_RANK_PROMOTION PLATFORMS PLATFORM_NAME THREEFRY_PARTITIONABLE TRACEBACK_FILTERING TRANSFER_GUARD""".split()
+)
+"""Variables of the environment that JAX reads once, when it is imported."""

@@ -27,7 +27,7 @@ from jaxaudit.frontends.source.names.copies import copies_of
 from jaxaudit.frontends.source.names.flow import reads_of
 from jaxaudit.frontends.source.names.members import members_of
 from jaxaudit.frontends.source.names.settings import settings_of
-from jaxaudit.frontends.source.names.switches import switches_of
+from jaxaudit.frontends.source.names.switches import exported_by, switches_of
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
 from jaxaudit.ir.record import replace
@@ -69,6 +69,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         compared=compared,
         switches=frozenset(one for module in project.modules.values() for one in switches_of(module)),
         unpacked=reader.it.unpacked,
+        exported=tuple(one for module in audited for one in exported_by(module)),
     )
     entered = tuple(reader.it.roots[len(roots) :])
     seen = replace(
@@ -78,6 +79,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         observed=reader.it.observed,
         fields={},
         reads=(),
+        exported=(),
         compared=reader.it.compared,
     )
     return Reading(program, tuple(project.problems), reach, tuple(reader.faults), seen)
