@@ -77,6 +77,18 @@ def crossed(runs: Iterator[Sequence[Dim]], every: Sequence[Dim]) -> Iterator[Cro
                         yield Crossed(outer, inner)
 
 
+def reordered(dim: Dim) -> tuple[Label, Label] | None:
+    """Return what put all parts of one axis together in another order than they were cut, and what had cut them."""
+    for run in (label for label in dim.labels if label.kind == "run" and label.op is not None):
+        parts = [_cuts(one) for one in run.factors if one != ONE]
+        if len(parts) < 2 or not all(parts):
+            continue
+        order, wholes = [cuts[0].name for cuts in parts], {_whole(cuts[0]) for cuts in parts}
+        if len(wholes) == 1 and order != sorted(order) and len({*order}) == len(order):
+            return run, parts[0][0]
+    return None
+
+
 def _cuts(dim: Dim) -> list[Label]:
     found = [label for label in dim.labels if label.kind == "cut"]
     return found if len({_whole(label) for label in found}) == 1 else []

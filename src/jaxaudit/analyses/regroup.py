@@ -77,11 +77,10 @@ def groups(old: Dims, new: Dims) -> Iterator[Group]:
     while left and right:
         parts, places = [left.pop(0)], [right.pop(0)]
         while not same(before := whole(product(parts)), after := whole(product(new[place] for place in places))):
-            if _is_smaller(before, after):
-                if not left:
-                    return
+            # Which of two symbols is smaller may not be known, but the last axis holds all that is left.
+            if left and (not right or _is_smaller(before, after)):
                 parts.append(left.pop(0))
-            elif right:
+            elif right and not _is_smaller(before, after):
                 places.append(right.pop(0))
             else:
                 return

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.axes.roots import is_known, roots
+from jaxaudit.analyses.axes.slots import Slot
+from jaxaudit.analyses.dims import same, whole
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.pieces import reordered
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Program
+from jaxaudit.ir import Op, Program
+from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.rules.axes._shared.phrases import shape_of
 from jaxaudit.rules.axes._shared.reshapes import Reshape, reshapes
-from jaxaudit.rules.base import Example, Obligation, Rule, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
+
+_DEALT = """
+def accuracy(x, labels):
+    shards = {apart}
+    guesses = jax.vmap(jax.vmap(jnp.argmax))(shards)
+    return (guesses.reshape(-1) == labels).mean(){mark}
+
+
+accuracy(jnp.ones((64, 3)), jnp.zeros(64, int))
+"""
 
 
 class FlattenOrderMismatch(Rule):
@@ -17,7 +33,8 @@ class FlattenOrderMismatch(Rule):
 
     ## What it does
     Remembers which axes a reshape made one, in which order, and compares that with how a later reshape takes the
-    result apart.
+    result apart. An axis that was cut into parts, which were put together again in another order, holds its elements in
+    another order, too: it is compared element by element with what was reordered the same way.
 
     ## Why is this bad?
     `(steps, envs)` flattened and then reshaped to `(envs, steps)` has the right number of elements, but the rows are no
@@ -44,6 +61,7 @@ class FlattenOrderMismatch(Rule):
             "flat = jnp.zeros((STEPS, ENVS)).reshape(STEPS * ENVS)\ny = (flat * 2).reshape(STEPS, ENVS)\n",
             "same order",
         ),
+        Example(_DEALT.format(apart="x.reshape(4, 16, 3)", mark=""), "dealt out in blocks"),
     )
     invalid = (
         Example(
@@ -56,12 +74,45 @@ class FlattenOrderMismatch(Rule):
             "    return (flat + 1).reshape(t, b, d)  #!\n",
             "by symbols",
         ),
+        Example(_DEALT.format(apart="x.reshape(16, 4, 3).swapaxes(0, 1)", mark="  #!"), "dealt out one by one"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reshape of an axis that an earlier reshape made."""
         shapes = facts.get(Shapes)
         yield from (_judged(one) for one in reshapes(facts.flow, shapes) if one.unflattens)
+        for op in program.named("array.map", "py.call_library") if shapes.look is None else ():
+            if (op.function in COMPARISONS or op.function == "subtract" or op.loss) and len(op.operands) == 2:
+                yield from _compared(op, facts)
+
+
+def _compared(op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Judge a comparison, element by element, of an axis whose parts stand in another order."""
+    shapes, ask = facts.get(Shapes), roots(facts)
+    for value, other in (op.operands, op.operands[::-1]):
+        dims, others = shapes.of(value).dims or (), shapes.of(other).dims or ()
+        for back in range(1, min(len(dims), len(others)) + 1):
+            found = reordered(dims[-back])
+            if found is None or not same(whole(dims[-back]), whole(others[-back])):
+                continue
+            if reordered(others[-back]) is not None:
+                yield proved(op.span, "both were taken apart and put together in the same order")
+            elif is_known(facts, ask(Slot(other, len(others) - back))):
+                yield _other_order(op, *found)
+            else:
+                yield unknown(op.span, "whether both have their elements in one order is not known")
+
+
+def _other_order(op: Op, run: Label, cut: Label) -> Obligation:
+    steps = [Step(one.span, text) for one, text in ((cut.op, "taken apart here"), (run.op, "put together here")) if one]
+    return Obligation(
+        op.span,
+        message="an axis whose parts were put together in another order is compared with one in the old order",
+        current="the axis was cut in two, the parts changed places, and a reshape made one axis of them again",
+        expected="elements that are compared stand in one order",
+        steps=tuple(steps),
+        suggestion="cut the axis so that the outer part comes first, or bring the parts back before the reshape",
+    )
 
 
 def _judged(one: Reshape) -> Obligation:
