@@ -23,37 +23,16 @@ Look = Callable[[int, tuple[Any, ...], dict[str, Any]], Callable[[Any], None] | 
 class Compiled:
     """A compiled function that looks at some of its calls and may end the script at one; all else is JAX's."""
 
+    # What is called is looked up in the slot: neither a method of ours nor an attribute stands in the way of a call.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+
     def __init__(self, jitted: Any, steps: int, look: Look) -> None:
         self._jitted = jitted
-        self._steps = steps
-        self._look = look
-        self._calls = 0
-        self._due = 2
+        self.__call__ = _watched(jitted, steps, look)
         functools.update_wrapper(self, jitted)
         self.__wrapped__ = getattr(jitted, "__wrapped__", jitted)
         # From Python 3.12 on, `isinstance(f, jax.stages.Wrapped)` asks for what an object has itself.
         self.__dict__.update({name: getattr(jitted, name) for name in dir(jitted) if not name.startswith("_")})
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it, unless it was called often enough; calls inside other functions do not count."""
-        if DEPTH.get():
-            return self._jitted(*args, **kwargs)
-        self._calls += 1
-        if self._calls < self._due:
-            return self._jitted(*args, **kwargs)
-        afterwards = self._attend(args, kwargs)
-        result = self._jitted(*args, **kwargs)
-        if afterwards is not None:
-            afterwards(result)
-        return result
-
-    def _attend(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], None] | None:
-        if self._steps and self._calls > self._steps:
-            raise StopScript("steps")
-        self._due = self._calls + max(1, self._calls // 2)
-        if self._steps:
-            self._due = min(self._due, self._steps + 1)
-        return self._look(self._calls, args, kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -63,3 +42,33 @@ class Compiled:
             # A copy asks for it before it has it.
             raise AttributeError(name)
         return getattr(self._jitted, name)
+
+
+def _watched(jitted: Any, steps: int, look: Look) -> Callable[..., Any]:
+    """Return what calls a compiled function and counts: variables of a closure cost next to nothing."""
+    calls, due, depth = 0, 2, DEPTH.get
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        # Calls inside other functions do not count.
+        if depth():
+            return jitted(*args, **kwargs)
+        calls += 1
+        if calls < due:
+            return jitted(*args, **kwargs)
+        afterwards = attend(args, kwargs)
+        result = jitted(*args, **kwargs)
+        if afterwards is not None:
+            afterwards(result)
+        return result
+
+    def attend(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], None] | None:
+        nonlocal due
+        if steps and calls > steps:
+            raise StopScript("steps")
+        due = calls + max(1, calls // 2)
+        if steps:
+            due = min(due, steps + 1)
+        return look(calls, args, kwargs)
+
+    return call
