@@ -19,6 +19,7 @@ from jaxaudit.ir.ops import STORES
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.flow._shared.quotients import quotients
 
 Same = tuple[object, ...]
 """What a value is, written so that two values which are surely one have it in common."""
@@ -32,6 +33,7 @@ class CombinedWithItself(Rule):
     into a module, back through calls, trees and the states of modules. Where both are one value, the result is that
     value, whatever the weights and conditions are. A second choice by one condition, a second write and a second
     extreme of what the first has changed in part may come to the same: then an exchange has copied one over the other.
+    A number that is differentiated and divided by itself, with something small added, is 1 and has no slope.
 
     ## Why is this bad?
     A target network that is the online network under another name follows it at once. The smaller of a critic and
@@ -60,6 +62,14 @@ class CombinedWithItself(Rule):
     summary = "Both sides of a blend, a choice, an extreme or a copy are one and the same value."
     needs = (Shapes,)
     valid = """
+    ## each term over its own size, which only scales
+    def loss(params, x, y):
+        fit, size = jnp.mean((x @ params - y) ** 2), jnp.sum(jnp.abs(params))
+        return sum(term / (jax.lax.stop_gradient(term) + 1e-6) for term in (fit, size)) + size / (size + 0.5)
+
+    def step(params, x, y):
+        return params - 0.1 * jax.grad(loss)(params, x, y)
+
     ## two values
     def slow(params, target, tau):
         return jax.tree.map(lambda p, t: tau * p + (1 - tau) * t, params, target)
@@ -143,6 +153,14 @@ class CombinedWithItself(Rule):
         )
     """
     invalid = """
+    ## each term over its own size
+    def loss(params, x, y):
+        fit, size = jnp.mean((x @ params - y) ** 2), jnp.sum(jnp.abs(params))
+        return sum(term / (term + 1e-6) for term in (fit, size))  #!
+
+    def step(params, x, y):
+        return params - 0.1 * jax.grad(loss)(params, x, y)
+
     ## the target is left out
     def slow(params, target, tau):
         return jax.tree.map(lambda p, t: tau * p + (1 - tau) * t, params, params), target  #!
@@ -199,6 +217,7 @@ class CombinedWithItself(Rule):
                 yield unknown(op.span, "whether something changes between both reads is not known")
             else:
                 yield _finding(op, first, program)
+        yield from quotients(program, facts)
         for op in program.named("array.scatter"):
             given = written(op)
             if given is not None and (one := _put_back(op, given, facts)) is not None:
