@@ -14,6 +14,7 @@ from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Like, Parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
+from jaxaudit.rules.flow._shared.second_kick import second_kicks
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
 from jaxaudit.spans import Span
 
@@ -25,7 +26,8 @@ class StaleValue(Rule):
     Lists every newer version of a value: the result of `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that
     an optimizer's `update` or an environment's `step` gives, the record that a function gives for one of the same
     class, or what it hands back in the place of its own parameter. If nothing reads it, and the old version is read
-    afterwards, returned, carried or stepped again, the update is lost.
+    afterwards, returned, carried or stepped again, the update is lost. So it is where a step in two halves adds the
+    same amount before and after what that is computed from moves.
 
     ## Why is this bad?
     The program runs and gives numbers: the hidden state never moves, the optimizer stays at its first step, the
@@ -168,6 +170,7 @@ class StaleValue(Rule):
         for one in found:
             yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, facts))
         yield from (_started_over(*one) for one in _overwritten(program, facts))
+        yield from second_kicks(program, facts)
         told = {one.made.span for one in found}
         noted = {value for note in program.named("py.unread") for value in note.values or ()}
         for value, version in facts.get(Versions).all():
