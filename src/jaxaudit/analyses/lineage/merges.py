@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 
 from jaxaudit.analyses.facts import Facts
@@ -160,8 +161,7 @@ class Trial:
     def _sized(self, op: Op, value: Value) -> Number:
         """Return how many samples there are, where an op tells; what else it makes is taken as given."""
         shape = self.flow.maker(op.operands[0]) if op.name == "py.item" and op.operands else op
-        asked = shape is not None and shape.name == "array.shape" and shape.operands[:1] == (self.data.value,)
-        if not asked or shape is None:
+        if shape is None or shape.name != "array.shape" or not self._has_samples(shape.operands[0]):
             return self._leaf(value)
         parts = index_parts(op.arguments.get("index")) if shape is not op else ()
         if shape.function == "size":
@@ -169,6 +169,16 @@ class Trial:
         if shape.function == "len" or (len(parts) == 1 and isinstance(parts[0], int)):
             return self.data.size(parts[0] if parts and isinstance(parts[0], int) else 0)
         raise OpenError
+
+    def _has_samples(self, value: Value) -> bool:
+        """Whether a value has one number for each sample, as the data and what is computed of each of them."""
+        if value is self.data.value or not self.data.axes:
+            return value is self.data.value
+        # What its numbers hang on says nothing of how many there are.
+        aside = Trial(self.flow, self.data, self.rows, self.given, dict(self.others))
+        with suppress(OpenError):
+            return isinstance(aside.of(value), list)
+        return False
 
     def _leaf(self, value: Value) -> float:
         leaf = leaf_of(value, self.flow)

@@ -90,6 +90,8 @@ def _judged(op: Op, ways: list[Members]) -> Obligation:
     if ways[0].is_one:
         return proved(op.span, "these are the parameters of one model")
     way = ways[0]
+    if way.astray is not None and way.astray.name == "pmap":
+        return unknown(op.span, "whether there is a copy for each device is asked where the map is run")
     return _astray(op, way, way.astray) if way.astray is not None else _several(op, way)
 
 
