@@ -185,7 +185,10 @@ def sized(flow: Flow, value: Value) -> tuple[Value, int] | None:
     if op is None or op.name not in ("py.item", "py.unpack", "array.shape") or not op.operands:
         return None
     shape = op if op.name == "array.shape" else flow.maker(op.operands[0])
-    at = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index", 0)
+    # The op that made it may stand in a call, where the value is another one.
+    at = op.arguments.get("index", 0)
+    if op.name == "py.unpack":
+        at = op.results.index(value) if value in op.results else None
     if shape is None or shape.name != "array.shape" or not isinstance(at, int) or not shape.operands:
         return None
     return shape.operands[0], at
