@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from jaxaudit.ir.ops import REMARKS
+
 from .reading import ops, read, shapes
 
 _START = "import jax, functools\nfrom jax import lax\nimport jax.numpy as jnp\nimport jax.random as jr\n"
@@ -154,3 +156,29 @@ def test_a_program_of_jax_is_not_what_its_function_gives() -> None:
     (made,) = ops(code, "py.unknown")
     assert "a program of JAX" in made.reason
     assert not ops(code, "py.container")
+
+
+@pytest.mark.parametrize("body", ["lambda c, x: step(c, x)", "outer", "functools.partial(weighted, 1.0)", "Step(1.0)"])
+def test_a_body_that_only_calls_a_function_is_that_function(body: str) -> None:
+    code = f"""
+def step(c, x):
+    return c * x, c
+
+def outer(c, x):
+    return step(c, x)
+
+def weighted(w, c, x):
+    return step(c, x)
+
+class Step:
+    def __init__(self, w):
+        self.w = w
+    def __call__(self, c, x):
+        return step(c, x)
+
+def run(xs):
+    return lax.scan({body}, 1.0, xs)
+"""
+    (op,) = ops(_START + code, "scan")
+    assert [one.name for one in op.regions[0].ops if one.name not in REMARKS] == ["array.map", "py.return"]
+    assert [one.name for one in op.regions[0].params] == ["c", "x"]

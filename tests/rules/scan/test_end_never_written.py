@@ -12,6 +12,14 @@ PROGRAMS = {
                 return out.at[i].set(out[i - 1] * jnp.exp(-sigma[i - 1] * delta[i - 1]))
             return jax.lax.fori_loop(1, n - 1, body, out)  #! end-never-written
         """,
+    "the body is called by another function": """
+        def transmittance(sigma, delta):
+            n = sigma.shape[0]
+            out = jnp.ones_like(sigma)
+            def body(i, out):
+                return out.at[i].set(out[i - 1] * jnp.exp(-sigma[i - 1] * delta[i - 1]))
+            return jax.lax.fori_loop(1, n - 1, lambda i, out: body(i, out), out)  #! end-never-written
+        """,
     "all are written": """
         def transmittance(sigma, delta):
             n = sigma.shape[0]

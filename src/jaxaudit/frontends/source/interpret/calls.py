@@ -64,7 +64,7 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
     if refused:
         # The body never runs so: what its parameters would hold is nobody's mistake.
         return unknown_call(it, callee, given, "it does not take these arguments", span)
-    return call(it, callee, given, span)
+    return transforms.hand_on(it, callee, given, span) if node is it.handed_on else call(it, callee, given, span)
 
 
 def _super(it: Interpreter) -> Abstract | None:

@@ -76,6 +76,16 @@ def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> b
     return False
 
 
+def only_expression(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.expr | None:
+    """Return the expression that a function does nothing but give back; None where it does more."""
+    if isinstance(node, ast.Lambda):
+        return node.body
+    match node.body:
+        case [ast.Return(value=value)] | [ast.Expr(value=ast.Constant()), ast.Return(value=value)]:
+            return value
+    return None
+
+
 def call_function(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Abstract:
     """Follow a call into a function of the audited code."""
     reason = unfollowable(it, function)
@@ -153,7 +163,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     it.budget.inner = 0
     it.active.append(node)
     try:
-        bound = _named(bind(it, node.args, function.defaults, given, node))
+        bound = _named(it, bind(it, node.args, function.defaults, given, node))
         placed = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][: len(given.placed)]
         frame.given = frozenset(one for one in (*placed, *given.keywords) if function.defaults.get(one) == NONE)
         declare_axes(it, function, bound)
@@ -192,9 +202,10 @@ def _annotated(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abs
     return found
 
 
-def _named(bound: Mapping[str, Abstract]) -> Mapping[str, Abstract]:
+def _named(it: Interpreter, bound: Mapping[str, Abstract]) -> Mapping[str, Abstract]:
+    own = it.builder.region.params
     for name, value in bound.items():
-        if isinstance(value, Leaf):
+        if isinstance(value, Leaf) and (not value.value.name or value.value in own):
             # A parameter's value is this frame's own, so it may carry the parameter's name.
             value.value.name = name
     return bound

@@ -94,6 +94,8 @@ class Interpreter:
         """The calls whose rules were interpreted."""
         self.active: list[FunctionNode] = []
         """Functions being interpreted now, outermost first."""
+        self.handed_on: ast.expr | None = None
+        """The expression that is all that the open region does, as a `lambda` has that a loop or a map runs."""
         self.rebuilding: set[int] = set()
         """Objects being copied now."""
         self.loaded: dict[tuple[Value, str], Leaf] = {}

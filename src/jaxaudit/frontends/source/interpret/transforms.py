@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import derivatives, functions, lifts, prefixes, references
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import (
@@ -29,6 +30,7 @@ from jaxaudit.frontends.source.values.callables import (
     name_of,
     written_in,
 )
+from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, tree_of, trees_of
@@ -196,9 +198,22 @@ def _where(function: Abstract, span: Span) -> Span:
 def call_inside(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> Abstract:
     """Call a function whose body belongs to the open region, without a call op of its own where possible."""
     misfits.note_run(it, function, given, _where(function, span))
+    return hand_on(it, function, given, span)
+
+
+def hand_on(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> Abstract:
+    """Call a function that is all that the open region does: one that merely calls another stands for it."""
     function, given = unfolded(function, given)
+    if isinstance(function, Ref) and isinstance(box := it.heap[function], ObjectBox):
+        method = find_in_class(box.cls, "__call__")
+        if isinstance(method, FunctionValue):
+            function, given = method, given.prepended(function)
     if isinstance(function, FunctionValue) and not functions.unfollowable(it, function):
-        return functions.enter(it, function, given)
+        outer, it.handed_on = it.handed_on, functions.only_expression(function.node)
+        try:
+            return functions.enter(it, function, given)
+        finally:
+            it.handed_on = outer
     return it.call(function, given, span)
 
 
