@@ -205,7 +205,8 @@ def _judged(one: _Taken, taken: Sequence[_Taken], ranges: Ranges, flow: Flow) ->
 
 
 def _is_of_one_loss(first: _Taken, second: _Taken) -> bool:
-    one, other = (taken.direction.source.regions[0].span for taken in (first, second))
+    """Whether the losses of two steps are computed at one place, whatever the functions are called."""
+    one, other = (taken.direction.source.regions[0].results[0].span for taken in (first, second))
     return one == other
 
 
