@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import Answers, holders
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.interfaces import Loop, leaves_as, made_inside, source_of
@@ -54,7 +55,7 @@ def members(facts: Facts) -> Answers[Value, Known]:
         op = flow.own_maker(value)
         if op is None:
             return _entered(flow, value, ask)
-        return _left(op, value, ask) if op.regions else _made(flow, op, ask)
+        return _left(op, value, ask) if op.regions else _made(facts, op, ask)
 
     return Answers(rule, frozenset())
 
@@ -133,7 +134,7 @@ def _collected(op: Op, region: Region, inner: Value, value: Value) -> object:
     return 0 if stacked or op.name == "map" else None if any(leaves_as(op, region, inner)) else "?"
 
 
-def _made(flow: Flow, op: Op, ask: Callable[[Value], Known]) -> Known:
+def _made(facts: Facts, op: Op, ask: Callable[[Value], Known]) -> Known:
     if plays(op.qualified, "module.init"):
         return frozenset((Members(op),))
     if plays(op.qualified, "optimizer.apply") or plays(op.qualified, "train_state.create"):
@@ -147,7 +148,7 @@ def _made(flow: Flow, op: Op, ask: Callable[[Value], Known]) -> Known:
         fits = op.function == "stack" and all(isinstance(one, Value) for one in given)
         return frozenset(_with(one, axis, op) for each in given for one in _of(each, ask)) if fits else _UNKNOWN
     if op.name == "py.item":
-        return _item(flow, op, ask)
+        return _item(facts, op, ask)
     if op.name == "py.global":
         return ask(op.constant) if isinstance(op.constant, Value) else _UNKNOWN
     if op.name == "array.map":
@@ -167,18 +168,22 @@ def _of(given: Argument, ask: Callable[[Value], Known]) -> Known:
     return ask(value) if isinstance(value, Value) else _UNKNOWN
 
 
-def _item(flow: Flow, op: Op, ask: Callable[[Value], Known]) -> Known:
-    """Return what an index gives: a collection by its name, an item of a list, or a member of each leaf."""
+def _item(facts: Facts, op: Op, ask: Callable[[Value], Known]) -> Known:
+    """Return what an index gives: a collection by its name, an item of a list, a member of each leaf, or some of them."""
     base, index = op.value("base"), op.argument("index")
     if base is None:
         return _UNKNOWN
-    maker = flow.maker(base)
+    maker = facts.flow.maker(base)
     if index == "params" or (maker is not None and maker.name == "py.container"):
         return ask(base)
     if index is None:
         return frozenset(_with(one, 0, op) for one in ask(base))
-    if isinstance(index, int | Value) and not isinstance(index, bool):
-        return frozenset(None if one is None or 0 not in dict(one.axes) else _without(one, 0, op) for one in ask(base))
+    rank = 0 if isinstance(index, int) and not isinstance(index, bool) else None
+    if isinstance(index, Value):
+        rank = facts.get(Shapes).of(index).rank
+    if rank in (0, 1):
+        known = ((one, one is not None and 0 in dict(one.axes)) for one in ask(base))
+        return frozenset((one if rank else _without(one, 0, op)) if has_members else None for one, has_members in known)
     return _UNKNOWN
 
 

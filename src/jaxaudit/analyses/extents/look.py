@@ -292,7 +292,7 @@ class Look:
     def _up_to(self, index: Argument, bound: Dim, found: Extent | None, op: Op) -> Extent:
         """Return numbers where those above a bound are replaced by it."""
         low = self._ranges.of(index).low if isinstance(index, Value) else -inf
-        most = Extent(constant(max(int(low), 0)) if low >= 0 else ZERO, bound + ONE, op, reached=False, each=True)
+        most = Extent(constant(int(low)) if 0 <= low < inf else ZERO, bound + ONE, op, reached=False, each=True)
         return replace(most, bottomless=low < 0) if found is None else found.below(most)
 
     def selected(self, op: Op, ask: Ask) -> Extent | None:

@@ -161,7 +161,7 @@ class Trial:
     def _sized(self, op: Op, value: Value) -> Number:
         """Return how many samples there are, where an op tells; what else it makes is taken as given."""
         shape = self.flow.maker(op.operands[0]) if op.name == "py.item" and op.operands else op
-        if shape is None or shape.name != "array.shape" or not self._has_samples(shape.operands[0]):
+        if shape is None or shape.name != "array.shape" or not any(map(self._has_samples, shape.operands[:1])):
             return self._leaf(value)
         parts = index_parts(op.arguments.get("index")) if shape is not op else ()
         if shape.function == "size":

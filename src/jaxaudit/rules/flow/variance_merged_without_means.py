@@ -113,6 +113,16 @@ class VarianceMergedWithoutMeans(Rule):
             """,
             "data that are normalised",
         ),
+        Example(
+            """
+            import numpy as np
+
+            def merged(mean, count, batch):
+                size = (batch.dtype == np.dtype("V2")) + 1
+                return (mean * count + batch.mean(0) * size) / (count + size)
+            """,
+            "a dtype that no array is asked for",
+        ),
     )
     invalid = (
         Example(_ONE_BY_ONE.format(count="count = count + 1  #!", weight="mean"), "each batch counts as one sample"),

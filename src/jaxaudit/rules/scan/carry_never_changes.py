@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
@@ -26,6 +27,8 @@ def returns(rewards):
 
     return jax.lax.scan(body, jnp.zeros(3), rewards, reverse=True)[1]{mark}
 """
+# What sums, products, minima and maxima start with.
+_NEUTRAL = (0, 1, math.inf, -math.inf)
 
 
 class CarryNeverChanges(Rule):
@@ -52,7 +55,7 @@ class CarryNeverChanges(Rule):
             return following, following
 
     ## When it cannot tell
-    A part that starts as anything else may be a constant that the loop only hands through.
+    A part that starts as anything but 0, 1 or infinity may be a constant that the loop only hands through.
     """
 
     summary = "A part of a loop's state starts as zeros, is calculated with, and never changes."
@@ -87,6 +90,17 @@ class CarryNeverChanges(Rule):
                 return jax.lax.scan(body, jnp.zeros(6), (rewards, discounts), reverse=True)[1]
             """,
             "a product from one, a sum from zero",
+        ),
+        Example(
+            """
+            def impulse(forces):
+                def body(state, force):
+                    weights, total = state
+                    return (weights, total + weights * force), total
+
+                return jax.lax.scan(body, (jnp.full(4, 2.5), jnp.zeros(4)), forces)[0][1]
+            """,
+            "weights that are carried beside what is summed",
         ),
     )
     invalid = (
@@ -198,10 +212,13 @@ def _product(loop: Loop, one: Carried, name: str, factor: Op, facts: Facts) -> O
 
 
 def _equal_numbers(one: Carried, facts: Facts) -> str | None:
-    """Return the number an array starts with everywhere; None for what may be constant on purpose, as numbers are."""
+    """Return the number an array starts with everywhere; None for what may be constant on purpose, as numbers are.
+
+    Only what changes nothing where it is added, multiplied or compared is there to be replaced: any other is a setting.
+    """
     made, known = facts.flow.maker(one.start), facts.get(Ranges).of(one.start)
     filled = made is not None and made.name == "array.create" and known.low == known.high
-    return number_text(known.low) if filled else None
+    return number_text(known.low) if filled and known.low in _NEUTRAL else None
 
 
 def _calculating(loop: Loop, one: Carried, flow: Flow) -> Op | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.members import Members, members, told
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
@@ -56,6 +57,7 @@ class ParametersOfSeveralModels(Rule):
     When the parameters come from elsewhere, or are changed leaf by leaf in ways that may give them an axis.
     """
 
+    needs = (Shapes,)
     summary = "A module is run with the parameters of several models, or with slices of those of one."
 
     valid = (
@@ -66,6 +68,13 @@ class ParametersOfSeveralModels(Rule):
                 made=_MAPPED, used="return net.apply(jax.tree.map(lambda leaf: leaf[0], ensemble), x), ensemble"
             ),
             "the first member",
+        ),
+        Example(
+            _PROGRAM.format(
+                made=_MAPPED + "\n    some = jax.tree.map(lambda leaf: leaf[jax.random.permutation(key, 5)[:2]], ensemble)",
+                used="return jax.vmap(net.apply, in_axes=(0, None))(some, x)",
+            ),
+            "some of the members",
         ),
     )
     invalid = (
