@@ -186,7 +186,8 @@ class TransferTable:
             # All of its elements are one number, which is no seed of its own for each.
             fill = self._argument(op.arguments.get("fill_value", op.function), read, self._no_key)
             return (self.terms.make(Repeat, fill, (op,)),)
-        if op.function == "arange":
+        # In a trace the position along a map is a row of numbers too, of which each element has one.
+        if op.function == "arange" and op.api != "axis_index":
             alone = "stop" not in op.arguments
             return (self._range({"stop": op.arguments.get("start")} if alone else op.arguments, read),)
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)

@@ -147,11 +147,9 @@ class Interpreter:
         """How calls compare with the parameters of what they call, those that are refused excepted."""
         self.kinds: set[Value] = set()
         """Values that tell what kind of array something is, and answers to questions about them."""
-        self.unpacked: dict[Span, int] = {}
-        """How many parts are unpacked where that many are known to be there."""
+        self.unpacked: dict[Span, int] = {}  # How many parts are unpacked where that many are known to be there.
         self.mapped: dict[object, tuple[int, tuple[Abstract, ...]]] = {}  # Trees of tuples: `notes/unpacking.py`.
-        self.heirs: dict[ClassValue, list[ClassValue]] = {}
-        """Each class with those that inherit from it, directly or not."""
+        self.heirs: dict[ClassValue, list[ClassValue]] = {}  # Each class with those that inherit from it.
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
         """Return the place of a node in the file being interpreted."""

@@ -173,6 +173,7 @@ def run_body(
     it.builder.close(region, out)
     attrs = {**attrs, "entered": inputs.entered, "held": inputs.held, "kept": tuple(one not in traced for one in out)}
     attrs |= {"arrived": arrived} if arrived > inputs.entered[1] else {}
+    attrs |= {"function": region.label} if "function" in attrs else {}
     if fields := renewed(it, inputs, inner, out):
         attrs["renewed"] = fields
     if op in ("grad", "tree.map") or op in _GIVES_ARRAYS:
@@ -209,6 +210,8 @@ def hand_on(it: Interpreter, function: Abstract, given: Arguments, span: Span) -
         if isinstance(method, FunctionValue):
             function, given = method, given.prepended(function)
     if isinstance(function, FunctionValue) and not functions.unfollowable(it, function):
+        if it.handed_on is not None and it.builder.region.kind == "function":
+            it.builder.region.label = name_of(function)
         outer, it.handed_on = it.handed_on, functions.only_expression(function.node)
         try:
             return functions.enter(it, function, given)

@@ -50,11 +50,13 @@ def copies_of(module: Module) -> Iterator[Copy]:
 
 def _outermost(node: ast.AST) -> Iterator[FunctionNode]:
     """Return the functions below a node that stand in no other one."""
-    for one in children(node):
-        if isinstance(one, FUNCTIONS):
-            yield one
-        elif isinstance(one, ast.stmt):
-            yield from _outermost(one)
+    pending = [node]
+    for around in pending:
+        for one in children(around):
+            if isinstance(one, FUNCTIONS):
+                yield one
+            elif isinstance(one, ast.stmt):
+                pending.append(one)
 
 
 @lru_cache(maxsize=1)
