@@ -7,15 +7,25 @@ import pytest
 from benchmarks.rewrites.names import Renamed
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
+from jaxaudit.ir.names import singular
 from jaxaudit.rules.base import Example, Rule
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.session import audit
 
 
 class Renamer(Renamed):
-    """Gives names that say nothing, but are long enough to be taken for names."""
+    """Gives words that say nothing, but are long enough to be taken for names: which ones are the same still shows."""
 
-    stem = "name"
+    def __init__(self, tree: ast.Module) -> None:
+        self.words: dict[str, str] = {}
+        super().__init__(tree)
+
+    def called(self, name: str, number: int) -> str:
+        return "_".join(map(self._word, name.split("_")))
+
+    def _word(self, word: str) -> str:
+        plural = "s" * (singular(word) != word)
+        return self.words.setdefault(singular(word), f"name{len(self.words):02}") + plural if word else word
 
 
 ABOUT_NAMES = {"half-renamed-copy"}
@@ -50,6 +60,6 @@ def test_verdicts_do_not_hang_on_names(rule: type[Rule], example: Example) -> No
 
 def test_names_do_change():
     assert (
-        renamed("def f(x, y=1):\n    z = x\n    return f(z)")
-        == "def name0(name1, name2=1):\n    name3 = name1\n    return name0(name3)"
+        renamed("def f(x, last_x=1):\n    axes = last_x\n    return f(axes)")
+        == "def name01(name03, name02_name03=1):\n    name00s = name02_name03\n    return name01(name00s)"
     )

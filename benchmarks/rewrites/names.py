@@ -18,6 +18,10 @@ class Renamed(Rewrite):
     only_errors = True
     stem: ClassVar[str] = "v"
 
+    def called(self, name: str, number: int) -> str:
+        """Return what a name becomes."""
+        return f"{self.stem}{number}"
+
     def __init__(self, tree: ast.Module) -> None:
         super().__init__(tree)
         nodes = list(ast.walk(tree))
@@ -31,7 +35,7 @@ class Renamed(Rewrite):
         said = {name for one in nodes for name in self._said(one)} | methods | set(self.imports)
         free = [name for name in (*sorted(bound), *sorted(fields - bound)) if name not in said]
         free = [name for name in free if not name.startswith(("_", "test")) and name not in {"self", "cls"}]
-        self.names = {name: f"{self.stem}{number}" for number, name in enumerate(free)}
+        self.names = {name: self.called(name, number) for number, name in enumerate(free)}
         self.fields = fields & self.names.keys()
         self.changed = bool(self.names)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
+from zlib import crc32
 
 import pytest
 
@@ -227,7 +227,8 @@ def test_a_rewrite_uses_other_words(kind):
 
 def test_findings_survive():
     found: dict[str, list[Outcome]] = defaultdict(list)
-    for rule in islice((one for one in all_rules() if not one.traced_only), 0, None, 8):
+    # One rule in eight, chosen so that a new one leaves the others where they are.
+    for rule in (one for one in all_rules() if not one.traced_only and crc32(one.name.encode()) % 8 == 0):
         for one in of_rule(rule, REWRITES):
             found[one.rewrite].append(one)
     assert not [one for some in found.values() for one in some if one.alarm]
