@@ -64,7 +64,8 @@ BREAKS = (
         ENV,
         "obs = jnp.where(done, obs_reset, observe(moved))",
         "obs = observe(moved)",
-        "carry-out-of-step",
+        "uneven-reset",
+        "obs_reset, state_reset = reset(key)",
     ),
     _edit("time becomes a float", ENV, "state.time + 1)", "state.time + 1.0)", "carry-type-changes", _SCAN_STEPS),
     _edit(

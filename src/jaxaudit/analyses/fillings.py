@@ -149,8 +149,11 @@ def is_used_at(one: Filled, place: int, facts: Facts) -> bool:
     """Whether something after the loop has a use for the element at an end, 0 or -1."""
     counted = {read for seen in visited(facts) if _leaves_out(seen, place) for read in seen.reads}
     plain = REMARKS | {"array.shape", "array.at"}
-    used = (op for op in _readers(one.result, facts) if op not in counted and op.name not in plain)
-    return one.result in facts.flow.handed_back or any(not _cuts_off(op, one.axis, place) for op in used)
+    used = [op for op in _readers(one.result, facts) if op not in counted and op.name not in plain]
+    returns, places = facts.flow.handed_back.get(one.result, ()), facts.places
+    # What a function gives back is read by its callers, where they are in sight.
+    unseen = any(not used or places.holder.get(id(places.region_of[op])) is None for op in returns)
+    return unseen or any(not _cuts_off(op, one.axis, place) for op in used)
 
 
 def _leaves_out(seen: Visited, place: int) -> bool:

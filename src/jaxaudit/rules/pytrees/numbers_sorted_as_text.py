@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import ahead, depends, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ORDERLESS
@@ -178,9 +179,19 @@ def _runs_in_order(loop: Op, element: Op, flow: Flow) -> bool:
         if made is None or made.name in ("py.append", "py.set_item"):
             continue
         uses_both = depends(flow, made.results[0], [one.param]) and depends(flow, made.results[0], tuple(items))
-        if uses_both and not (made.function in ORDERLESS and one.param in made.operands):
+        orderless = made.function in ORDERLESS and one.param in made.operands
+        if uses_both and not orderless and not _is_added_up(one.param, made.results[0], flow):
             return True
     return False
+
+
+def _is_added_up(param: Value, end: Value, flow: Flow) -> bool:
+    """Whether a turn adds something to what is carried that was not computed from it."""
+    products = Sums(flow, {}).products(end)
+    others = [part.factors for part in products if part.factors != (param,)]
+    return len(others) == len(products) - 1 and not any(
+        depends(flow, one, [param]) for factors in others for one in factors
+    )
 
 
 def _violated(order: Op, made: Op, loop: Op) -> Obligation:

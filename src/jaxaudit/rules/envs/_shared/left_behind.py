@@ -23,7 +23,7 @@ from jaxaudit.spans import Span
 _Line = tuple[Span, str, int]
 """Where a value is made, and as which result."""
 
-_CALLS = (BODIES | MAPPED) - {"tree.map"}
+_CALLS = (BODIES | MAPPED | {"cond"}) - {"tree.map"}
 
 
 @record
@@ -67,7 +67,9 @@ def left_behind(program: Program, facts: Facts) -> Iterator[Obligation]:
 
 
 def _given(call: Op) -> Sequence[Value]:
-    """Return what a call gives; the values of a dict are those of its body."""
+    """Return what a call gives; the values of a dict are those of its body, and a choice runs a function in each."""
+    if call.name == "cond":
+        return [one for region in call.regions for one in region.results]
     ends = [op for op in call.regions[0].ops if op.name == "py.return"] if call.in_place and call.regions else []
     return ends[-1].operands if ends else call.results
 
@@ -208,6 +210,7 @@ def _finding(call: Op, part: _Part, moves: _Renewed, severity: Severity) -> Obli
             Step(part.following.span, f"this {name} goes into the next turn, whatever {flag} is"),
         ),
         suggestion=f"choose between the {name} of {function} and the old one by {flag}",
+        cause=(part.param,),
     )
 
 
