@@ -252,7 +252,7 @@ def _replaced(part: _Part, state: _Part, flow: Flow) -> Obligation:
         expected=f"{name} is computed from the {new} that goes into the next turn, as at the start",
         steps=(Step(choice.span, f"the {new} of the next turn is chosen here"),),
         suggestion="compute it from what is chosen, or choose it by the same condition",
-        cause=(part.param,),
+        cause=later.results,
     )
 
 
@@ -277,7 +277,7 @@ def _finding(part: _Part, state: _Part, flow: Flow) -> Obligation:
         expected=f"{name} is computed from the newer {old}, as at the start",
         steps=() if newer is None else (Step(newer.span, f"the newer {old} is made here"),),
         suggestion="compute it from the new state",
-        cause=(part.param,),
+        cause=later.results,
     )
 
 

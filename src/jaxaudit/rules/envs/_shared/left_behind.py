@@ -56,7 +56,7 @@ def left_behind(program: Program, facts: Facts) -> Iterator[Obligation]:
         parts = [_Part(param, after, starts.get(param)) for param, after in loop.successors]
         lines = {one.start for one in parts} - {None}
         for call in loop.body.walk() if lines else ():
-            if call.name in _CALLS:
+            if call.name in _CALLS and _innermost(call, flow) is op:
                 fresh = {line: one for one in _given(call) if (line := _line(one, flow)) in lines}
                 renewed = [
                     one for part in parts if part.start in fresh for one in _taken(part, fresh[part.start], flow)
@@ -64,6 +64,12 @@ def left_behind(program: Program, facts: Facts) -> Iterator[Obligation]:
                 if renewed:
                     yield from _compared(call, fresh, parts, renewed, flow)
                     yield from _remembered(parts, fresh, renewed, flow)
+
+
+def _innermost(op: Op, flow: Flow) -> Op | None:
+    """Return the loop whose turns an op belongs to."""
+    around = (holder for _, holder in flow.places.up(flow.places.region_of[op]))
+    return next((one for one in around if one is not None and one.name in LOOPS), None)
 
 
 def _given(call: Op) -> Sequence[Value]:
@@ -93,7 +99,8 @@ def _compared(
         if moves is not None and not _is_read(fresh[part.start], call, flow):
             # Of two parts one may be drawn anew alone, as the momentum of a walk.
             surely = len({one.part for one in renewed}) > 1
-            yield _finding(call, part, moves, Severity.ERROR if surely else Severity.WARNING)
+            made = origin(flow, part.following, {}, each_element=True).value
+            yield _finding(call, part, moves, made, Severity.ERROR if surely else Severity.WARNING)
     if len(own) > 1 and not left:
         yield proved(renewed[0].choice.span, f"all that `{called(call)}` makes is taken by one choice")
 
@@ -192,7 +199,7 @@ def _is_read(value: Value, call: Op, flow: Flow) -> bool:
     return flow.is_read_outside(value, call) if call.in_place else flow.is_read(value)
 
 
-def _finding(call: Op, part: _Part, moves: _Renewed, severity: Severity) -> Obligation:
+def _finding(call: Op, part: _Part, moves: _Renewed, made: Value, severity: Severity) -> Obligation:
     name, flag, other = (
         named(part.param, "a part"),
         named(moves.flag, "the flag"),
@@ -210,7 +217,7 @@ def _finding(call: Op, part: _Part, moves: _Renewed, severity: Severity) -> Obli
             Step(part.following.span, f"this {name} goes into the next turn, whatever {flag} is"),
         ),
         suggestion=f"choose between the {name} of {function} and the old one by {flag}",
-        cause=(part.param,),
+        cause=(made,),
     )
 
 
