@@ -169,7 +169,7 @@ def _of(given: Argument, ask: Callable[[Value], Known]) -> Known:
 
 
 def _item(facts: Facts, op: Op, ask: Callable[[Value], Known]) -> Known:
-    """Return what an index gives: a collection by its name, an item of a list, a member of each leaf, or some of them."""
+    """Return what an index gives: a collection by its name, an item of a list, a member of each leaf or some."""
     base, index = op.value("base"), op.argument("index")
     if base is None:
         return _UNKNOWN

@@ -71,7 +71,8 @@ class ParametersOfSeveralModels(Rule):
         ),
         Example(
             _PROGRAM.format(
-                made=_MAPPED + "\n    some = jax.tree.map(lambda leaf: leaf[jax.random.permutation(key, 5)[:2]], ensemble)",
+                made=_MAPPED
+                + "\n    some = jax.tree.map(lambda leaf: leaf[jax.random.permutation(key, 5)[:2]], ensemble)",
                 used="return jax.vmap(net.apply, in_axes=(0, None))(some, x)",
             ),
             "some of the members",
