@@ -84,6 +84,7 @@ INDEPENDENT = {
         "local-position-as-global": "which positions are moved by the place of the device is data flow",
         "one-device-taken-for-all": "what passes a reduction over devices is data flow",
         "out-of-bounds-index": "positions along an axis of an array select along that axis of it",
+        "parameters-of-several-models": "which axes maps and stacks give to leaves is written down",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
         "reverse-through-while-loop": "what depends on what is data flow",
         "scaled-by-device-count": "under `pmap`, what is averaged and over which axis stands in the calls",

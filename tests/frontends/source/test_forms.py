@@ -123,3 +123,14 @@ y = square(jnp.ones(3))
 """
     (beside,) = [op for op in ops(_START + code, "py.call") if op.attrs.get("role") == "derivative"]
     assert (beside.attrs["rule"], beside.attrs["taken"]) == ("backward", ("x",))
+
+
+@pytest.mark.parametrize(("axis", "meant"), [("x.ndim - 1", -1), ("-x.ndim", 0), ("jnp.ndim(x) - 2", -2)])
+def test_an_axis_is_counted_from_the_end_by_hand(axis: str, meant: int) -> None:
+    (total,) = ops(f"{_START}def f(x):\n    return jnp.sum(x, axis={axis})\n", "array.reduce")
+    assert total.argument("axis") == meant
+
+
+def test_an_axis_is_counted_along_another_array() -> None:
+    (total,) = ops(f"{_START}def f(x, y):\n    return jnp.sum(x, axis=y.ndim - 1)\n", "array.reduce")
+    assert not isinstance(total.argument("axis"), int)

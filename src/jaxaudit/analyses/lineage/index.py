@@ -124,8 +124,17 @@ class Flow:
         return self._at[id(region)].get(span)
 
     def is_read(self, value: Value) -> bool:
-        """Whether any op reads a value or a region gives it away."""
-        return bool(self.readers.get(value)) or value in self.leaving
+        """Whether any op reads a value or a region gives it away; to hand it through a call is not to read it."""
+        return value in self.leaving or any(not self._hands_on(op, value) for op in self.readers.get(value, ()))
+
+    def _hands_on(self, op: Op, value: Value) -> bool:
+        """Whether an op only takes a value into a body that is read in place, or gives it back from there."""
+        if op.name == "py.return":
+            return self.passed(value) is not None
+        if not (op.in_place and op.regions):
+            return False
+        params = zip(op.regions[0].params, op.operands, strict=False)
+        return not any(self.is_read(param) for param, given in params if given is value)
 
     def holder(self, op: Op) -> Op | None:
         """Return the op whose region an op stands in; None at a root and in shared bodies."""

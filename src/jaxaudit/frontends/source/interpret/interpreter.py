@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from jaxaudit.frontends.source.interpret import ends
 from jaxaudit.frontends.source.interpret.budget import Budget
 from jaxaudit.frontends.source.interpret.modules import Module, Project
 from jaxaudit.frontends.source.interpret.stores import Stores
@@ -147,6 +148,7 @@ class Interpreter:
         """How calls compare with the parameters of what they call, those that are refused excepted."""
         self.kinds: set[Value] = set()
         """Values that tell what kind of array something is, and answers to questions about them."""
+        self.ends: dict[Value, tuple[Value, int]] = {}  # Which axis of which array a number names: `ends.py`.
         self.unpacked: dict[Span, int] = {}  # How many parts are unpacked where that many are known to be there.
         self.mapped: dict[object, tuple[int, tuple[Abstract, ...]]] = {}  # Trees of tuples: `notes/unpacking.py`.
         self.heirs: dict[ClassValue, list[ClassValue]] = {}  # Each class with those that inherit from it.
@@ -178,8 +180,10 @@ class Interpreter:
             asked = tuple(known[one] for one in used if isinstance(one, Value) and one in known)
             attrs = {**attrs, "questioned": asked} if asked else attrs
         op = self.builder.emit(name, span, arguments, attrs, operands=operands, results=results, regions=regions)
-        if name in _ASKING and (op.function in KINDS or (self.kinds and _answers(op, self.kinds))):
-            self.kinds.update(op.results)
+        if name in _ASKING:
+            if op.function in KINDS or (self.kinds and _answers(op, self.kinds)):
+                self.kinds.update(op.results)
+            ends.note(self, op)
         return op
 
     def unknown(self, reason: str, span: Span, name: str = "") -> Leaf:

@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret import (
     calls,
     compositions,
     control_flow,
+    ends,
     holders,
     likeness,
     prefixes,
@@ -163,7 +164,8 @@ def _emit(
     it: Interpreter, row: Row, name: str, arguments: dict[str, Argument], span: Span, more: Mapping[str, object] = {}
 ) -> Abstract:
     keyless = row.op == "key.draw" and arguments.get("key") is None and "**" not in arguments
-    op = it.emit("py.call_library" if keyless else row.op, span, arguments, {"function": name, **row.attrs, **more})
+    attrs = {"function": name, **row.attrs, **more}
+    op = it.emit("py.call_library" if keyless else row.op, span, ends.counted(it, arguments), attrs)
     return _result(it, op.result, row, name, span)
 
 

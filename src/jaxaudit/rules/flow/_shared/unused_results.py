@@ -38,7 +38,7 @@ def unread_by_scans(program: Program, flow: Flow) -> Iterator[Wasted]:
     for op in program.named("scan"):
         for param, value in Loop(op).elements:
             made = _made_for(flow, value, op)
-            if made is not None and not flow.is_read(param) and param not in unwanted:
+            if made is not None and not (flow.readers.get(param) or param in flow.leaving) and param not in unwanted:
                 yield Wasted(value, made, op)
 
 
