@@ -21,6 +21,7 @@ from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 from jaxaudit.rules.flow._shared.invariants import Outdated, outdated
 from jaxaudit.rules.flow._shared.phrases import called, noted
+from jaxaudit.rules.handing import handed_on
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import lost_successors
 from jaxaudit.spans import Span
@@ -112,7 +113,7 @@ class UnchangedCarry(Rule):
                     yield proved(op.span, f"each turn hands a new `{param.name}` on")
             if loop is not None:
                 yield from (_left_behind(one) for one in _left_copies(loop, flow))
-                yield from (_outdated(one, _handed_on(loop, one.param, flow)) for one in outdated(loop, flow))
+                yield from (_outdated(one, handed_on(loop, one.param, flow)) for one in outdated(loop, flow))
                 yield from (
                     _beside(one, noted[one.unread]) for one in _unread_beside(loop, flow) if one.unread in noted
                 )
@@ -246,7 +247,7 @@ def _left_copies(loop: Loop, flow: Flow) -> Iterator[_Left]:
         for partner, other in moving:
             read = _read_together((copy, partner), (model, other), calls) if partner.start != copy.start else None
             if read is not None:
-                yield _Left(copy.param, model.param, partner.param, read, _handed_on(loop, copy.param, flow))
+                yield _Left(copy.param, model.param, partner.param, read, handed_on(loop, copy.param, flow))
                 break
 
 
@@ -273,22 +274,6 @@ def _read_together(
 def _places(slots: tuple[_Slot, _Slot], given: Sequence[Value]) -> tuple[int, ...]:
     found = [given.index(one.param) for one in slots if one.param in given]
     return tuple(found) if len(found) == len(slots) else ()
-
-
-def _handed_on(loop: Loop, param: Value, flow: Flow) -> Span:
-    """Return where a turn writes the copy down again: in a changed copy of a record, or where it returns it."""
-
-    def inside(value: Value) -> Iterator[Value]:
-        for op in flow.readers.get(value, ()):
-            yield from (one for region in op.regions for one, given in given_to(op, region) if given is value)
-
-    names = set(walk((param,), inside))
-    for op in loop.body.walk():
-        for field, had in (op.restored or {}).items() if op.name == "py.replace" else ():
-            if names.intersection(had):
-                return (op.option_places or {}).get(field, op.span)
-    ends = (op.span for op in loop.body.walk() if op.name == "py.return" and names.intersection(op.operands))
-    return next(ends, loop.op.span)
 
 
 @record

@@ -17,6 +17,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.handing import handed_on
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import unrolled
 
@@ -270,10 +271,11 @@ def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:
 
 def _carried_on(loop: Op, used: Op, flow: Flow) -> Iterator[Told]:
     """Return where a turn ends that hands the key on as it got it."""
-    kept = [param for param, following in Loop(loop).successors if following is param]
-    if kept and any(depends(flow, one, kept) for one in used.operands):
-        ends = (op for op in Loop(loop).body.ops if op.name == "py.return")
-        yield from ((op.span, "the turn ends here with the key that it began with") for op in ends)
+    found = Loop(loop)
+    for param in (one for one, following in found.successors if following is one):
+        place = handed_on(found, param, flow)
+        if place != loop.span and any(depends(flow, one, (param,)) for one in used.operands):
+            yield place, "the turn goes on here with the key that it began with"
 
 
 def _finding(loop: Op, verdict: Turned, facts: Facts) -> Obligation:
