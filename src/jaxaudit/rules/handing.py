@@ -1,4 +1,4 @@
-"""Where a turn of a loop writes down again what it began with: in a changed copy of a record, or where it returns it."""
+"""Where a turn of a loop hands on what it began with: in a changed copy of a record, or where it returns it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from jaxaudit.ir import Value
 Axes = frozenset[int]
 """Axes counted from the end, so that new axes in front change nothing."""
 
-
+DEEP = -1e4
+"""A number so far below that its exponential is zero next to ordinary ones: it stands for minus infinity."""
 EVERYWHERE: Axes = frozenset({0})
 """Stands for all axes of an array whose rank is not known."""
 

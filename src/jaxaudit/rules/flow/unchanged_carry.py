@@ -10,12 +10,12 @@ from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin, part_of
-from jaxaudit.analyses.queries import depends, taken_apart, walk
+from jaxaudit.analyses.queries import depends, taken_apart
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.interfaces import Loop, Part, given_to
+from jaxaudit.ir.interfaces import Loop, Part
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved

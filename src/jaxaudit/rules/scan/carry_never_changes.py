@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import depends
-from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.analyses.ranges import DEEP, Ranges
 from jaxaudit.analyses.ranges.result import number_text
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.functions import COMPARISONS, LARGER, SMALLER
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import NOTES
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.handing import handed_on
 
 _PROGRAM = """
 import jax, jax.numpy as jnp
@@ -29,6 +30,7 @@ def returns(rewards):
 """
 # What sums, products, minima and maxima start with.
 _NEUTRAL = (0, 1, math.inf, -math.inf)
+_LARGEST = LARGER | frozenset(("logaddexp",))
 
 
 class CarryNeverChanges(Rule):
@@ -102,6 +104,18 @@ class CarryNeverChanges(Rule):
             """,
             "weights that are carried beside what is summed",
         ),
+        Example(
+            """
+            def clipped(xs):
+                def visit(carry, x):
+                    floor, offset, scale, total = carry
+                    total = total + scale * jnp.maximum(floor, x) + offset
+                    return (floor, offset, scale, total), None
+
+                return jax.lax.scan(visit, (jnp.full(3, 0.1), 0.0, 1.0, jnp.zeros(3)), xs)[0][3]
+            """,
+            "settings that are carried",
+        ),
     )
     invalid = (
         Example(
@@ -113,6 +127,32 @@ class CarryNeverChanges(Rule):
             "a limit on turns that are not counted",
         ),
         Example(_PROGRAM.format(handed_on="total", mark="  #!"), "handed on as it came in"),
+        Example(
+            """
+            def softmax_sums(blocks):
+                def visit(carry, block):
+                    top, total = carry
+                    higher = jnp.maximum(top, block.max(axis=-1))
+                    total = total * jnp.exp(top - higher) + jnp.exp(block - higher[:, None]).sum(axis=-1)
+                    return (top, total), None
+
+                start = jnp.full(4, -1e9), jnp.zeros(4)
+                (top, total), _ = jax.lax.scan(visit, start, blocks)  #!
+                return top + jnp.log(total)
+            """,
+            "a running maximum that stays where it starts",
+        ),
+        Example(
+            """
+            def mean(xs):
+                def visit(carry, x):
+                    average, count = carry
+                    return (average + (x - average) / (count + 1), count), None
+
+                return jax.lax.scan(visit, (jnp.zeros(3), 0), xs)[0][0]  #!
+            """,
+            "a count that is not counted",
+        ),
         Example(
             "import jax, jax.numpy as jnp\n\ndef run(xs):\n    def body(state):\n        seen, total = state\n"
             "        return seen, total + xs.sum() - seen\n"
@@ -150,12 +190,12 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
             yield _product(loop, one, name, factor, facts)
         elif results[one.position] is not one.param:
             yield proved(loop.op.span, f"each turn gives {name} anew")
-        elif (reader := _calculating(loop, one, facts.flow)) is None:
+        elif not (readers := _calculating(loop, one, facts.flow)):
             yield proved(loop.op.span, f"{name} is handed through, and nothing is calculated with it")
-        elif (start := _equal_numbers(one, facts)) is not None:
-            yield _finding(loop, one, name, start, reader)
+        elif (start := _equal_numbers(one, readers, facts)) is not None:
+            yield _finding(loop, one, name, start, readers[0], facts.flow)
         elif (question := _asked_again(loop, one, facts.flow)) is not None:
-            yield _idle(loop, one, name, question)
+            yield _idle(loop, one, name, question, facts.flow)
         else:
             yield unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
 
@@ -173,10 +213,9 @@ def _asked_again(loop: Loop, one: Carried, flow: Flow) -> Op | None:
     return next((op for op in asked if op.results and not depends(flow, op.results[0], changing)), None)
 
 
-def _idle(loop: Loop, one: Carried, name: str, question: Op) -> Obligation:
-    handed_on = _handed_on(loop)
+def _idle(loop: Loop, one: Carried, name: str, question: Op, flow: Flow) -> Obligation:
     return Obligation(
-        loop.op.span if handed_on is None else handed_on.span,
+        handed_on(loop, one.param, flow),
         message=f"no turn of the loop changes {name}, on which the loop is to end",
         current=f"{name} stays what it starts as, and nothing it is compared with changes",
         expected=f"each turn moves {name} on",
@@ -211,33 +250,47 @@ def _product(loop: Loop, one: Carried, name: str, factor: Op, facts: Facts) -> O
     )
 
 
-def _equal_numbers(one: Carried, facts: Facts) -> str | None:
-    """Return the number an array starts with everywhere; None for what may be constant on purpose, as numbers are.
+def _equal_numbers(one: Carried, readers: Sequence[Op], facts: Facts) -> str | None:
+    """Return the number that a part of the state starts with everywhere; None for what may be constant on purpose.
 
     Only what changes nothing where it is added, multiplied or compared is there to be replaced: any other is a setting.
+    So may 0 and 1 be where they are single numbers, and no count.
     """
     made, known = facts.flow.maker(one.start), facts.get(Ranges).of(one.start)
-    filled = made is not None and made.name == "array.create" and known.low == known.high
-    return number_text(known.low) if filled and known.low in _NEUTRAL else None
+    if made is None or known.low != known.high:
+        return None
+    if made.name == "array.create":
+        idle = known.low in _NEUTRAL or any(_is_idle(op, known.low) for op in readers)
+    else:
+        idle = any(_is_idle(op, known.low) and (op.function != "add" or _counts(op)) for op in readers)
+    return number_text(known.low) if idle else None
 
 
-def _calculating(loop: Loop, one: Carried, flow: Flow) -> Op | None:
-    """Return an op of the loop that reads a part of its state for more than handing it on."""
+def _is_idle(op: Op, number: float) -> bool:
+    """Whether an op that takes a number for one of two gives the other one."""
+    if op.function in _LARGEST:
+        return number <= DEEP
+    return number >= -DEEP if op.function in SMALLER else op.function == "add" and number == 0
+
+
+def _counts(op: Op) -> bool:
+    """Whether an op adds a whole number that is written down."""
+    return any(type(given) is int for given in op.arguments.values())
+
+
+def _calculating(loop: Loop, one: Carried, flow: Flow) -> list[Op]:
+    """Return the ops of the loop that read a part of its state for more than handing it on."""
     regions = loop.op.regions
     params = [each.param for region in regions for each in loop.carried_in(region) if each.position == one.position]
     readers = (op for param in params for op in flow.readers.get(param, ()))
-    return next((op for op in readers if op.name.startswith("array.") and op.name not in NOTES), None)
+    return [op for op in readers if op.name.startswith("array.") and op.name not in NOTES]
 
 
-def _handed_on(loop: Loop) -> Op | None:
-    return next((op for op in reversed(loop.body.ops) if op.name == "py.return"), None)
-
-
-def _finding(loop: Loop, one: Carried, name: str, start: str, reader: Op) -> Obligation:
-    handed_on = _handed_on(loop)
+def _finding(loop: Loop, one: Carried, name: str, start: str, reader: Op, flow: Flow) -> Obligation:
+    place = handed_on(loop, one.param, flow)
     steps = (Step(reader.span, f"{name} is calculated with here"),)
-    if handed_on is not None:
-        steps = (*steps, Step(handed_on.span, "it goes into the next turn as it came in"))
+    if place != loop.op.span:
+        steps = (*steps, Step(place, "it goes into the next turn as it came in"))
     return Obligation(
         loop.op.span,
         message=f"{name} starts as {start} everywhere, and no turn of the loop changes it",

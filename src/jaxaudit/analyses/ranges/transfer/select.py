@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from jaxaudit.analyses.ranges import arithmetic
-from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, exactly, join, unrelated
+from jaxaudit.analyses.ranges.facts import DEEP, WILD, Range, Zero, exactly, join, unrelated
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.refine import Constraints, constraints, refined
 from jaxaudit.analyses.ranges.transfer import create, maps
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import CLIPS, EQUALITIES, ORDERINGS, TRIANGLES
 from jaxaudit.ir.ops import COMPUTED, ELEMENTWISE, KEEPING
-
-_DEEP = -1e4
-"""A number so far below that its exponential is zero next to ordinary ones."""
 
 _MASKED = Zero("elements that the condition leaves out are 0", ordinary=True, blocks=True)
 _TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True, blocks=True)
@@ -111,7 +108,7 @@ def _marked(made: Range, first: Range, second: Range) -> Range:
     for arm in (first, second):
         if arm.constant == 0:
             made = made._replace(zero=_MASKED)
-        if arm.high <= _DEEP:
+        if arm.high <= DEEP:
             made = made._replace(sinks="elements that the condition leaves out are far below the others")
     return made
 

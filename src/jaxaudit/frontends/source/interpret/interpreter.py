@@ -139,10 +139,9 @@ class Interpreter:
         self.chosen: dict[Value, tuple[tuple[Sides, Abstract], ...]] = {}
         """For values that a condition chose, what it asked for each of the things it may be."""
         self.set_up: set[int] = set()  # The linen modules whose `setup` was run.
-        self.optimizers: dict[ast.AST, FunctionValue] = {}
+        self.optimizers: dict[ast.AST, FunctionValue] = {}  # For the `update` of an optimizer its `init`.
         self.written: dict[Span, dict[str, Span]] = {}
         """Where the options of a transformation stand, by the place of the call that made it."""
-        """For the `update` of an optimizer its `init`."""
         self.classes: list[ClassValue] = []
         self.compared: dict[Span, CallFit] = {}
         """How calls compare with the parameters of what they call, those that are refused excepted."""
