@@ -14,7 +14,6 @@ from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.rules.trees import Misfit
 from jaxaudit.spans import Span
 
-
 _FIRST = Tree("number")
 """What stands for `in_axes` where it is not given, and for keyword arguments always: the first axis."""
 
