@@ -22,11 +22,12 @@ _PYTHON = {"tuple": tuple, "list": list, "dict": dict}
 
 
 class ArithmeticOnList(Rule):
-    """Arithmetic that an array was meant for is done on a Python list or tuple.
+    """Arithmetic that an array was meant for is done on a Python list, tuple or dict.
 
     ## What it does
-    Looks at operators with a list or tuple on one side, and a number or an array of JAX on the other; at lists that a
-    function of `jax.numpy` is to calculate with or to rearrange; and at lists of different numbers that are repeated.
+    Looks at operators with a list, a tuple or a dict on one side, and a number or an array of JAX on the other; at
+    lists that a function of `jax.numpy` is to calculate with or to rearrange; and at lists of different numbers that
+    are repeated.
 
     ## Why is this bad?
     `[0.1, 0.2] * 2` is `[0.1, 0.2, 0.1, 0.2]`. All other arithmetic with a list raises `TypeError`, also with arrays:
@@ -111,6 +112,12 @@ class ArithmeticOnList(Rule):
         state = advanced(state)
         return moved(state)  #!
 
+    ## a tree of gradients
+    def step(w, x, rate):
+        params = {"w": w}
+        grads = jax.grad(lambda p: jnp.sum(p["w"] * x))(params)
+        return grads / 3, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)  #!
+
     ## a list that is repeated
     def scaled():
         weights = [0.1, 0.9]
@@ -129,6 +136,9 @@ class ArithmeticOnList(Rule):
 
 def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
     x, y = op.arguments.get("x"), op.arguments.get("y")
+    if op.function in ARITHMETIC and any(isinstance(one, Mapping) for one in (x, y)):
+        yield from _with_dict(op, y if isinstance(x, Mapping) else x, values)
+        return
     other = y if isinstance(x, tuple) else x
     if isinstance(x, tuple) == isinstance(y, tuple) or op.function not in ARITHMETIC:
         return
@@ -140,6 +150,30 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
         yield proved(op.span, "lists are joined or repeated here")
     else:
         yield unknown(op.span, "what a list or tuple is joined with or repeated by is not known")
+
+
+def _with_dict(op: Op, other: Argument, values: PythonValues) -> Iterator[Obligation]:
+    """Judge an operator with a dict on one side: only an object with operators of its own knows what to do with it."""
+    if isinstance(other, Mapping):
+        yield _tree(op, "another")
+    elif values.is_number(other):
+        yield _tree(op, "a number")
+    elif values.is_jax_array(other):
+        yield _tree(op, "an array of JAX")
+    else:
+        yield unknown(op.span, "what a dict is combined with is not known")
+
+
+def _tree(op: Op, other: str) -> Obligation:
+    found = _refused(op, f"`{SIGNS[op.function]}` between a dict and {other} raises `TypeError`")
+    if found.verdict is Verdict.UNKNOWN:
+        return found
+    return replace(
+        found,
+        current="a dict has no arithmetic",
+        expected="the arithmetic is done with each leaf of the tree",
+        suggestion="go through the leaves: `jax.tree.map(lambda leaf: ..., tree)`",
+    )
 
 
 def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
