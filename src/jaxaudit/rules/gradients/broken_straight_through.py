@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from itertools import permutations
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.flat import FlatValues
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import reached
+from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
@@ -100,8 +101,43 @@ class BrokenStraightThrough(Rule):
             """,
             "the errors of a codebook",
         ),
+        Example(
+            """
+            def exact_sum(a, b):
+                total = a + b
+                rest = total - a
+                return total, (a - (total - rest)) + (b - rest)
+
+            jax.grad(lambda a: exact_sum(a, 2.0)[1])(1.0)
+            """,
+            "what rounding leaves of a sum",
+        ),
+        Example(
+            """
+            def moved(params, old, new):
+                return (old * params + old - new) / new
+
+            def renewed(x):
+                scale = jnp.round(x)
+                return moved(x, scale, scale)
+
+            jax.grad(renewed)(1.5)
+            """,
+            "one thing that is given for two",
+        ),
     )
     invalid = (
+        Example(
+            """
+            def loss(params, x):
+                z = x @ params["encoder"]
+                code = params["codes"][jnp.argmin(jnp.sum((params["codes"] - z) ** 2, axis=-1))]
+                return jnp.sum((z + (code - z) - x) ** 2)  #!
+
+            jax.grad(loss)({"encoder": jnp.ones((2, 2)), "codes": jnp.ones((5, 2))}, jnp.ones(2))
+            """,
+            "nothing is stopped",
+        ),
         Example(_PROGRAM.format(result="soft + hard - jax.lax.stop_gradient(hard)  #!"), "the hard value cancels"),
         Example(_PROGRAM.format(result="(hard - jax.lax.stop_gradient(hard)) + soft  #!"), "in another order"),
         Example(
@@ -139,6 +175,21 @@ class BrokenStraightThrough(Rule):
         inner = {flow.stands_for(value) for op in sums for value in op.operands}
         outer = [op for op in sums if op.result not in inner and not _counts(shapes.of(op.result))]
         yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
+        yield from (_pointless(*one) for one in _taken_back(program, flow) if not flat.is_flat(one[1]))
+
+
+def _taken_back(program: Program, flow: Flow) -> Iterator[tuple[Op, Value]]:
+    """Return every `x + (y - x)`: the other ways to write it are those in which rounding is made up for."""
+    for op in program.mapping("add"):
+        for value, other in permutations(op.operands, 2):
+            inner = flow.own_maker(other)
+            if inner is not None and inner.function == "subtract" and inner.argument("y") is value:
+                yield op, value
+
+
+def _pointless(op: Op, value: Value) -> Obligation:
+    name = _named(value)
+    return _broken(op, f"{name} cancels and leaves no gradient", f"{name} is added and taken away without a stop")
 
 
 def _counts(fact: ShapeFact) -> bool:
@@ -148,9 +199,9 @@ def _counts(fact: ShapeFact) -> bool:
 
 def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
     parts = _parts(op, flow)
-    if all(counts.times == 1 for counts in parts.values()):
+    if all(counts.times == 1 for counts in parts.values()) or _given_twice(op, flow):
         return
-    hard = [value for value in parts if flat.is_flat(value)]
+    hard = [value for value in parts if flat.is_choice(value)]
     # Without a stop anywhere, only an array shows that a sum is no arithmetic on sizes.
     if not any(counts.stopped for counts in parts.values()) and shapes.of(op.result).dtype is None:
         return
@@ -160,6 +211,13 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
             yield from (
                 _verdict(op, value, counts, hard, parts) if found is None else _soft_left(op, value, counts, found)
             )
+
+
+def _given_twice(op: Op, flow: Flow) -> bool:
+    """Whether a function of which a sum has several parameters is given one value for two of them."""
+    summed = walk((op.result,), lambda one: [part for part, _, _ in _terms(flow.own_maker(one))])
+    params = {one for one in summed if flow.stands_for(one) is not one}
+    return len({(id(flow.places.owner.get(one)), flow.stands_for(one)) for one in params}) < len(params)
 
 
 def _parts(op: Op, flow: Flow) -> dict[Value, Counts]:
@@ -206,8 +264,6 @@ def _verdict(
             )
     elif hard and counts.forward == 0 and counts.gradient < 0:
         yield _broken(op, f"the gradient of {name} is turned around", f"{name} cancels and leaves minus its gradient")
-    elif hard and counts.forward == 0 and not counts.gradient and not counts.stopped:
-        yield _broken(op, f"{name} cancels and leaves no gradient", f"{name} is added and taken away without a stop")
     elif counts.forward * counts.gradient < 0 and _meets_others(value, parts):
         yield _turned(op, value, counts)
     elif counts.forward == 2 and counts.gradient == 1 and any(parts[one].forward == -1 for one in hard):
