@@ -8,13 +8,13 @@ from itertools import combinations
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import depends, whole_of
+from jaxaudit.analyses.queries import depends, made_of, through_ops, whole_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Call, Loop, given_to, made_inside
 from jaxaudit.ir.names import names_one
-from jaxaudit.ir.ops import CARRYING, DERIVATIVES
+from jaxaudit.ir.ops import CARRYING, DERIVATIVES, KEEPING
 from jaxaudit.ir.trees import CONTAINERS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.intent.names import says_side
@@ -123,6 +123,15 @@ class SwappedResults(Rule):
         targets, advantages = estimate(rewards, values)  #?
         return (advantages * targets).sum()
 
+    ## a cosine that is called a sine
+    def tables(angles):
+        scaled = 2.0 * angles
+        return jnp.cos(scaled), jnp.sin(scaled)
+
+    def rotate(x, y, angles):
+        sin, cos = tables(angles)  #!
+        return x * cos - y * sin, x * sin + y * cos
+
     ## the loss and what stands beside it
     def fit(params, x):
         def loss(params):
@@ -150,6 +159,8 @@ def _judge(note: Op, facts: Facts) -> Obligation:
         return _finding(note, names[new], names[old], facts, taken[new][0] if taken[new] else None, severity)
     for new, meant, severity in _exchanged_by_name(note, facts.flow):
         return _by_name(note, names[new], names[meant], taken[new][0], severity)
+    for new, meant in _computed_crosswise(note, facts.flow):
+        return _by_name(note, names[new], names[meant], taken[new][0], Severity.ERROR)
     for new, meant in _named_crosswise(note, facts.flow):
         return _by_name(note, names[new], names[meant], taken[new][0])
     given = [at for at, old in enumerate(note.had or ()) if old]
@@ -195,6 +206,17 @@ def _named_crosswise(note: Op, flow: Flow) -> Iterator[tuple[int, int]]:
         meant = names.index(name) if name in names and not says_side(name) else at
         # What the call was given has the caller's names.
         if meant != at and own[meant] != name and (note.values or ())[at][0] not in had:
+            yield at, meant
+
+
+def _computed_crosswise(note: Op, flow: Flow) -> Iterator[tuple[int, int]]:
+    """Return two variables of which each has the name of the function that gives the other one: `sin` and `cos`."""
+    names = note.written or ()
+    found = (_inside(leaves[0], flow) or leaves[0] for leaves in note.values or () if len(leaves) == 1)
+    made = [flow.maker(made_of(flow, one, through_ops(*KEEPING))) for one in found]
+    functions = ["" if op is None else op.function for op in made]
+    for at, meant in combinations(range(len(functions)) if len(functions) == len(names) else (), 2):
+        if functions[at] == names[meant] and functions[meant] == names[at] and names[at] != names[meant]:
             yield at, meant
 
 
