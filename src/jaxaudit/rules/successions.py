@@ -226,6 +226,9 @@ def is_surely_missed(lost: Lost, facts: Facts) -> bool | None:
     """Whether the old value goes on by mistake for sure; None where its successor may well not be wanted."""
     flow = facts.flow
     if is_unwanted(lost.label):
+        if lost.ground is Ground.NATURE and _stands_still(lost, flow) and _is_kept(lost, flow):
+            # Whatever it is called, the next turn goes on from what else the step gave.
+            return True
         needed = _is_needed(lost, facts) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
         if needed and _is_measured(lost, flow):
             return False
@@ -309,6 +312,14 @@ def _goes_into_next_turn(facts: Facts, made: Op) -> bool:
 
     reached = walk(made.results, lambda one: (*made_by(flow, one, goes_on), *left(flow, one)))
     return any(True for one in reached for _ in carried_on(flow, one))
+
+
+def _is_kept(lost: Lost, flow: Flow) -> bool:
+    """Whether a successor holds more than the old value did: of an optimizer that keeps nothing, it does not."""
+    found = None if lost.newer is None else origin(flow, lost.newer, {}).op
+    part = None if found is None or not found.operands else flow.maker(found.operands[0])
+    step = next((one for one in (found, part) if one is not None and is_optimizer_step(one)), None)
+    return step is None or _keeps_something(flow, step.value("self")) is True
 
 
 def _keeps_something(flow: Flow, optimizer: Value | None) -> bool | None:

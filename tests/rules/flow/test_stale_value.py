@@ -4,6 +4,60 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a part of a step is thrown away, and the next turn goes on from the others": """
+        import optax
+
+        tx = optax.adam(1e-3)
+
+        def loss(params, x):
+            return jnp.mean((x @ params["w"]) ** 2)
+
+        @jax.jit
+        def step(params, state, x):
+            value, grads = jax.value_and_grad(loss)(params, x)
+            updates, state = tx.update(grads, state)
+            return optax.apply_updates(params, updates), state, value
+
+        def same_params(params, xs):
+            state = tx.init(params)
+            for x in xs:
+                _, state, value = step(params, state, x)  #! stale-value
+            return params, value
+
+        def same_moments(params, xs):
+            state = tx.init(params)
+            for x in xs:
+                params, _, value = step(params, state, x)  #! stale-value
+            return params, value
+
+        same_params({"w": jnp.ones(3)}, jnp.ones((5, 4, 3)))
+        same_moments({"w": jnp.ones(3)}, jnp.ones((5, 4, 3)))
+        """,
+    "an optimizer that keeps nothing, and rates that are tried out": """
+        import optax
+
+        tx = optax.sgd(1e-3)
+
+        def loss(params, x):
+            return jnp.mean((x @ params["w"]) ** 2)
+
+        @jax.jit
+        def step(params, state, x):
+            value, grads = jax.value_and_grad(loss)(params, x)
+            updates, state = tx.update(grads, state)
+            return optax.apply_updates(params, updates), state, value
+
+        def main(params, xs):
+            state, values = tx.init(params), []
+            for x in xs:
+                params, _, value = step(params, state, x)
+            for x in xs:
+                _, _, value = step(params, state, x)
+                values.append(value)
+            return params, values
+
+        main({"w": jnp.ones(3)}, jnp.ones((5, 4, 3)))
+        """,
     "kept under a second name before a step goes on from it": """
         def rollout(key, state, n):
             def one(carry, _):

@@ -15,6 +15,7 @@ from jaxaudit.libraries.results import Like, Parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.flow._shared.second_kick import second_kicks
+from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
 from jaxaudit.spans import Span
 
@@ -268,6 +269,9 @@ def _started_over(note: Op, old: Value, step: Op) -> Obligation:
     )
 
 
+_UNWANTED = ", or name it `_` if it is not wanted"
+
+
 def _finding(lost: Lost, surely: bool | None) -> Obligation:
     maker, variable = called(lost.made), lost.variable
     subject = "the result here, the" if lost.label == "_" else f"`{lost.label}`, the"
@@ -287,6 +291,6 @@ def _finding(lost: Lost, surely: bool | None) -> Obligation:
             Step(lost.made.span, f"`{maker}` makes a newer version of `{variable}`"),
             Step(read, f"`{variable}` is read here, unchanged"),
         ),
-        suggestion=f"bind the result to `{variable}`, or name it `_` if it is not wanted",
+        suggestion=f"bind the result to `{variable}`{'' if is_unwanted(lost.label) else _UNWANTED}",
         cause=lost.old,
     )
