@@ -183,7 +183,7 @@ def _is_computed(flow: Flow, value: Value, of: Value) -> bool:
         if op is None or op.name != "array.map" or len(op.operands) != 1:
             return None
         # Both may have come in through a transformation.
-        return origin(flow, op.operands[0], {}).value
+        return _resolved(flow, op.operands[0])
 
     chain = list(walk((value,), lambda one: [] if one is of or (found := before(one)) is None else [found]))
     makers = (flow.maker(one) for one in chain[:-1])
@@ -219,10 +219,11 @@ def _of_start(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:
 
 
 def _finding(op: Op, source: Op, taken: Value, meant: Value) -> Obligation:
-    at, changed = named(taken, "one value"), named(meant, "another one")
+    at, changed = named(taken, "a value"), named(meant, "what that is computed from")
+    computed = f", which {at} is computed from" if meant.name else ""
     return Obligation(
         op.span,
-        message=f"the gradient by {at} is applied to {changed}, which {at} is computed from",
+        message=f"the gradient by {at} is applied to {changed}{computed}",
         current=f"the step lacks the derivative of {at} by {changed}, so it has the wrong size",
         expected=f"the gradient is taken by {changed}",
         steps=(Step(source.span, f"the gradient by {at} is taken here"),),

@@ -24,7 +24,7 @@ class RebuildNeedsValues(Rule):
 
     ## What it does
     Looks at classes whose unflatten function calls the constructor. It finds parameters that get children and whose
-    value the constructor needs on every path: `float(x)`, `np.asarray(x)`, `x.item()`, `if x <= 0`.
+    value the constructor needs on every path: `float(x)`, `np.linalg.inv(x)`, `x.item()`, `if x <= 0`.
 
     ## Why is this bad?
     Every transformation takes its arguments apart and builds them again around tracers, which have no value. The call
@@ -65,6 +65,14 @@ class RebuildNeedsValues(Rule):
         ),
     )
     invalid = (
+        Example(
+            "import numpy as np\n\n"
+            + _HEAD
+            + "    def __init__(self, mean, scale):\n        self.mean = mean\n"
+            + "        self.scale = scale\n        self.root = np.linalg.cholesky(scale)  #!\n"
+            + _TAIL,
+            "a function of NumPy",
+        ),
         Example(
             _HEAD + "    def __init__(self, mean, scale):\n        self.mean = mean\n"
             "        self.scale = float(scale)  #!\n" + _TAIL,

@@ -11,6 +11,8 @@ from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.ir.functions import FLOATING, GROWING
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.methods import DELEGATING, SHAPE_ALONE
 
 _NUMBERS = frozenset("float int bool complex".split())
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -95,13 +97,19 @@ def _converted(node: ast.stmt, params: set[str], numpy: frozenset[str]) -> Itera
             case ast.Call(func=ast.Name(id=function), args=[ast.Name(id=name)]) if function in _NUMBERS:
                 if name in params:
                     yield name, function, one
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr="array" | "asarray" as function)):
-                first = one.args[0] if one.args else None
-                if module in numpy and isinstance(first, ast.Name) and first.id in params:
-                    yield first.id, f"np.{function}", one
+            case ast.Call(func=ast.Attribute() as function, args=[ast.Name(id=name), *_]) if name in params:
+                module, _, rest = ast.unparse(function).partition(".")
+                if module in numpy and _converts(f"numpy.{rest}"):
+                    yield name, f"np.{rest}", one
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item" | "tolist" as function), args=[]):
                 if name in params:
                     yield name, function, one
+
+
+def _converts(function: str) -> bool:
+    """Whether a function of NumPy makes an array of NumPy of what it is given first."""
+    row = lookup(function)
+    return row is not None and row.op == "array.numpy" and function not in SHAPE_ALONE | DELEGATING
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
