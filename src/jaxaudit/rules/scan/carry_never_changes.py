@@ -40,7 +40,8 @@ class CarryNeverChanges(Rule):
     Looks at each part of the state of `scan`, `fori_loop` and `while_loop` that the body hands on as it came in. One
     that starts as an array of equal numbers, and that the body calculates with, has lost its update. So has a product
     that starts as zero: whatever it is multiplied with, it stays zero. So has what the condition of a `while_loop`
-    compares with something that does not change either: the answer is the same after every turn.
+    compares with something that does not change either: the answer is the same after every turn. And a `scan` that
+    goes through nothing has to change its state.
 
     ## Why is this bad?
     Every turn sees the first value: returns are not discounted sums but single rewards, a mask stays open. Shapes fit,
@@ -119,6 +120,12 @@ class CarryNeverChanges(Rule):
     )
     invalid = (
         Example(
+            "import jax\n\ndef simulate(state, rate):\n    def step(state, _):\n"
+            "        x, v = state\n        newer = x + 0.1 * v, v - 0.1 * rate * x\n        return state, newer\n\n"
+            "    return jax.lax.scan(step, state, None, length=20)  #!\n",
+            "the newer state is only recorded",
+        ),
+        Example(
             "def root(x, tolerance):\n    def body(state):\n        x, i, change = state\n"
             "        step = (x * x - 2) / (2 * x)\n        return x - step, i, jnp.abs(step)  #!\n\n"
             "    def goes_on(state):\n        _, i, change = state\n"
@@ -182,6 +189,9 @@ class CarryNeverChanges(Rule):
 
 def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
     results = loop.body.results
+    if loop.op.name == "scan" and not loop.elements and (still := _still(loop, facts.flow)):
+        yield _same_turns(loop, still, facts.flow)
+        return
     for one in loop.carried:
         if one.position >= len(results):
             continue
@@ -198,6 +208,28 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
             yield _idle(loop, one, name, question, facts.flow)
         else:
             yield unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
+
+
+def _still(loop: Loop, flow: Flow) -> list[Value]:
+    """Return the state of a loop, where nothing of it changes and all that a turn gives is computed from it."""
+    params = [one.param for one in loop.carried]
+    given = [value for value, _ in loop.stacked]
+    changes = any(after is not before for before, after in loop.successors)
+    computes = not changes and given and all(value not in params and depends(flow, value, params) for value in given)
+    return params if computes and len(loop.successors) == len(params) else []
+
+
+def _same_turns(loop: Loop, still: Sequence[Value], flow: Flow) -> Obligation:
+    place = handed_on(loop, still[0], flow)
+    return Obligation(
+        loop.op.span,
+        message="every turn of this `scan` computes the same: it goes through nothing, and its state never changes",
+        current="what a turn gives is computed from the state, and each turn starts from the first one",
+        expected="a turn hands on what it makes of the state",
+        steps=() if place == loop.op.span else (Step(place, "the state goes into the next turn as it came in"),),
+        suggestion="return the newer state first, and what is to be stacked second",
+        cause=(still[0],),
+    )
 
 
 def _asked_again(loop: Loop, one: Carried, flow: Flow) -> Op | None:
