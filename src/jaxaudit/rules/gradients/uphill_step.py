@@ -91,6 +91,20 @@ class UphillStep(Rule):
 
     step({"w": jnp.ones(3), "v": jnp.ones(3)}, {"w": jnp.ones(3), "v": jnp.zeros(3)}, jnp.ones((4, 3)))
 
+    ## an optimizer in parts, of which one turns the gradient around
+    import optax
+
+    rate = optax.linear_schedule(1e-3, 1e-4, 9)
+    tx = optax.chain(optax.scale_by_adam(), optax.scale_by_schedule(rate), optax.scale(-1.0))
+
+    def step(params, state, x, y):
+        grads = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        updates, state = tx.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    params = {"w": jnp.ones(3), "b": jnp.zeros(())}
+    step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
+
     ## an opponent that makes an error large
     import optax
 
@@ -139,6 +153,19 @@ class UphillStep(Rule):
         return jax.tree.map(lambda p, g: p - 0.1 * g, ahead, jax.grad(loss)(ahead))  #!
 
     step({"w": jnp.ones(3), "b": jnp.zeros(())}, jnp.ones((4, 3)), jnp.ones(4))
+
+    ## an optimizer that turns nothing around
+    import optax
+
+    tx = optax.chain(optax.scale_by_adam(), optax.scale_by_schedule(optax.linear_schedule(1e-3, 1e-4, 100)))
+
+    def step(params, state, x, y):
+        grads = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"] - y) ** 2))(params)
+        updates, state = tx.update(grads, state, params)
+        return optax.apply_updates(params, updates), state  #!
+
+    params = {"w": jnp.ones(3), "b": jnp.zeros(())}
+    step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
 
     ## the negated gradient for an optimizer
     import optax
@@ -250,6 +277,8 @@ def _from_raised(one: _Taken, raised: _Taken) -> Obligation:
 def _finding(one: _Taken, least: float, severity: Severity) -> Obligation:
     found = one.direction
     made = () if found.optimizer is None else (Step(found.optimizer.span, "its updates point downhill already"),)
+    if found.unturned is not None:
+        made = (Step(found.unturned.span, "no part of this optimizer turns the gradient around"),)
     return Obligation(
         one.op.span,
         severity=severity,

@@ -17,7 +17,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SCALINGS, SIGN_KEEPING
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.libraries.lookup import lookup, playing, plays
 from jaxaudit.rules.gradients._shared.optimizers import made_as, outside, own_results
 
@@ -38,10 +38,12 @@ class Direction:
     """Whether the signs of all factors are known."""
     optimizer: Op | None = None
     """The optimizer that made updates of it."""
+    unturned: Op | None = None
+    """The last part of an optimizer that turns nothing around."""
 
     def turned(self, *, by: bool = True, sure: bool = True) -> Direction:
         """Return the same pointing the other way."""
-        return Direction(self.source, self.at, self.uphill ^ by, self.sure and sure, self.optimizer)
+        return replace(self, uphill=self.uphill ^ by, sure=self.sure and sure)
 
 
 @record
@@ -77,29 +79,49 @@ class Directions:
     def states_descend(self) -> bool:
         """Whether every training state of the program is made with an optimizer that goes downhill."""
         made = list(self.flow.program.calling(*playing("train_state.create")))
-        return bool(made) and all(self._descends(op.arguments.get("tx")) for op in made)
+        return bool(made) and all(prod(map(self._turn, self._parts(op.arguments.get("tx")))) < 0 for op in made)
 
     def _updates(self, step: Op | None, depth: int) -> Direction | None:
         """Return the direction of the updates that an optimizer makes."""
-        if step is None or not is_optimizer_step(step) or not self._descends(step.arguments.get("self")):
+        if step is None or not is_optimizer_step(step):
             return None
-        found = self.of(step.arguments.get("updates"), depth + 1)
-        return None if found is None else Direction(found.source, found.at, not found.uphill, found.sure, step)
+        parts = list(self._parts(step.arguments.get("self")))
+        way, found = prod(map(self._turn, parts)), self.of(step.arguments.get("updates"), depth + 1)
+        if not way or found is None:
+            return None
+        return replace(found.turned(by=way < 0), optimizer=step, unturned=parts[-1] if way > 0 else None)
 
-    def _descends(self, given: Argument) -> bool:
-        """Whether an optimizer turns gradients around: exactly one of its parts takes a learning rate."""
-        return sum(self._turns(given)) == 1
-
-    def _turns(self, given: Argument) -> Iterator[bool]:
+    def _parts(self, given: Argument) -> Iterator[Op | None]:
+        """Return what makes the parts that an optimizer is put together from; None for one that is not known."""
         for value in values_in(given):
             op = self.flow.maker(made_as(self.flow, value))
             held = op.constant if op is not None and op.name == "py.global" else None
             op = self.flow.maker(held) if isinstance(held, Value) else op
-            row = None if op is None else lookup(op.qualified)
             if op is not None and plays(op.qualified, "optimizer.chain") and op.arguments.get("args"):
-                yield from self._turns(op.arguments.get("args"))
+                yield from self._parts(op.arguments.get("args"))
             else:
-                yield row is not None and "learning_rate" in row.params
+                yield op
+
+    def _turn(self, part: Op | None) -> int:
+        """Return -1 for a part of an optimizer that turns gradients around, 1 for another, 0 where it is not known."""
+        row = None if part is None else lookup(part.qualified)
+        if part is None or row is None:
+            return 0
+        if "learning_rate" in row.params:
+            return -1
+        if row.params[:1] in (("step_size",), ("step_size_fn",)):
+            return self._factor(part.argument(*row.params))
+        return int(not {"optimizer.direct", "optimizer.moments"}.isdisjoint(row.roles))
+
+    def _factor(self, given: Argument) -> int:
+        """Return the sign of a factor that an optimizer scales by; of a schedule that of the numbers in its call."""
+        made = self.flow.maker(made_as(self.flow, given)) if isinstance(given, Value) else None
+        row = None if made is None else lookup(made.qualified)
+        if made is None or row is None or row.cls != "optax.Schedule":
+            sign, sure = self._sign(given, 0)
+            return sign if sure else 0
+        numbers = [one for one in made.arguments.values() if isinstance(one, int | float)]
+        return int(bool(numbers) and min(numbers) >= 0) - int(bool(numbers) and max(numbers) < 0)
 
     def _mapped(self, op: Op, depth: int) -> Direction | None:
         x, y = op.arguments.get("x"), op.arguments.get("y")
