@@ -296,7 +296,7 @@ def _is_needed(lost: Lost, facts: Facts) -> bool:
         return False
     if not is_optimizer_step(made):
         return lost.handed_on and not plays(made.qualified, "module.apply")
-    keeps = _keeps_something(flow, made.value("self"))
+    keeps = keeps_something(flow, made.value("self"))
     if lost.handed_on or not keeps:
         return lost.handed_on and keeps is not False
     return lost.next_turn and _goes_into_next_turn(facts, made)
@@ -319,18 +319,18 @@ def _is_kept(lost: Lost, flow: Flow) -> bool:
     found = None if lost.newer is None else origin(flow, lost.newer, {}).op
     part = None if found is None or not found.operands else flow.maker(found.operands[0])
     step = next((one for one in (found, part) if one is not None and is_optimizer_step(one)), None)
-    return step is None or _keeps_something(flow, step.value("self")) is True
+    return step is None or keeps_something(flow, step.value("self")) is True
 
 
-def _keeps_something(flow: Flow, optimizer: Value | None) -> bool | None:
+def keeps_something(flow: Flow, optimizer: Value | None) -> bool | None:
     """Whether an optimizer keeps something of each step, moments or their number; None where that is not known."""
     maker = None if optimizer is None else origin(flow, optimizer, {}).op
     if maker is not None and isinstance(maker.constant, Value):
-        return _keeps_something(flow, maker.constant)
+        return keeps_something(flow, maker.constant)
     if maker is None:
         return None
     if plays(maker.qualified, "optimizer.chain"):
-        parts = [_keeps_something(flow, one) for one in maker.operands]
+        parts = [keeps_something(flow, one) for one in maker.operands]
         return True if True in parts else None if None in parts else False
     if plays(maker.qualified, "optimizer.direct"):
         return bool(maker.arguments.get("momentum")) or _is_schedule(flow, maker.arguments.get("learning_rate"))

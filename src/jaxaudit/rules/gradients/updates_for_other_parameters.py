@@ -13,10 +13,12 @@ from jaxaudit.analyses.versions import OPTIMIZER_STEPS, Ground, Versions, unknow
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Part
+from jaxaudit.ir.ops import HOLDING
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, behind, own_results, parts
 from jaxaudit.rules.gradients._shared.sides import are_others
+from jaxaudit.rules.successions import keeps_something
 
 
 class UpdatesForOtherParameters(Rule):
@@ -109,8 +111,30 @@ class UpdatesForOtherParameters(Rule):
         to_a, one = first.update(grads[0], one, a)
         to_b, other = second.update(grads[1], other, b)
         return optax.apply_updates(a, to_a), optax.apply_updates(b, to_b), one, other
+
+    ## two tasks from the state that an optimizer begins with
+    import optax
+
+    tx = optax.adam(1e-3)
+
+    def adapt(a, b, loss):
+        start = tx.init(a)
+        to_a, _ = tx.update(jax.grad(loss)(a), start, a)
+        to_b, _ = tx.update(jax.grad(loss)(b), start, b)
+        return optax.apply_updates(a, to_a), optax.apply_updates(b, to_b)
     """
     invalid = """
+    ## one optimizer, and one state for two
+    import optax
+
+    tx = optax.adam(1e-3)
+
+    def step(nets, states, loss):
+        to_a, one = tx.update(jax.grad(loss)(nets["a"]), states["a"], nets["a"])
+        to_b, other = tx.update(jax.grad(loss)(nets["b"]), states["a"], nets["b"])  #!
+        nets = {"a": optax.apply_updates(nets["a"], to_a), "b": optax.apply_updates(nets["b"], to_b)}
+        return nets, {"a": one, "b": other}
+
     ## there and not back
     import optax
 
@@ -252,11 +276,21 @@ def _shared_states(program: Program, flow: Flow) -> Iterator[Obligation]:
 
 
 def _are_two(first: Op, second: Op, flow: Flow) -> bool:
-    """Whether two steps are for different parameters by different optimizers."""
+    """Whether two steps are for different parameters by different optimizers, or by one that keeps something of each.
+
+    From the state that an optimizer begins with, several may start.
+    """
     optimizers, told = ([_resolved(flow, op.argument(name)) for op in (first, second)] for name in ("self", "params"))
     taken = [_taken(flow, op.arguments.get("updates")) for op in (first, second)]
     others = all(told) and are_others(flow, *told)
-    return optimizers[0] != optimizers[1] and (others or (all(taken) and are_others(flow, *taken)))
+    apart = optimizers[0] != optimizers[1] or (_has_run(second, flow) and keeps_something(flow, second.value("self")))
+    return bool(apart) and (others or (all(taken) and are_others(flow, *taken)))
+
+
+def _has_run(step: Op, flow: Flow) -> bool:
+    """Whether a step is given a state that comes from an earlier one: an argument, or a part of what a loop carries."""
+    states = _resolved(flow, step.arguments.get("state"))
+    return all((made := flow.maker(one)) is None or made.name in HOLDING for one in states)
 
 
 def _name(values: Sequence[Value], otherwise: str) -> str:
@@ -291,9 +325,9 @@ def _one_state(first: Op, second: Op, state: tuple[Value, ...]) -> Obligation:
     name = _name(state, "this state")
     return Obligation(
         second.span,
-        message=f"{name} is handed to two optimizers that train different parameters",
-        current="this optimizer starts from the moments of the other one",
-        expected="each optimizer has a state of its own",
+        message=f"{name} is handed to two steps that train different parameters",
+        current="this step starts from the moments of the other parameters",
+        expected="what is trained by itself has a state of its own",
         steps=(Step(first.span, f"{name} is handed to the other one here"),),
         suggestion="give it the state that its own `init` made",
     )
