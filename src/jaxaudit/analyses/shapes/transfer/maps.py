@@ -26,7 +26,16 @@ from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.meshes import put
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 from jaxaudit.ir import Value
-from jaxaudit.ir.functions import COUNTS_TRUTHS, FLOATING, NOT_BROADCASTING, PROMOTING, REINTERPRETED, TRIANGLES, TRUTHS
+from jaxaudit.ir.functions import (
+    COUNTS_TRUTHS,
+    FLOATING,
+    NOT_BROADCASTING,
+    PROMOTING,
+    REINTERPRETED,
+    ROUNDED,
+    TRIANGLES,
+    TRUTHS,
+)
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.libraries.packages import ON_EACH_DEVICE
@@ -104,7 +113,9 @@ def _dtype(function: str, given: Sequence[ShapeFact]) -> tuple[str | None, bool]
         return inexact(dtype, weak)
     if dtype == "bool" and function in COUNTS_TRUTHS:
         return None, False
-    return (dtype, weak) if function in PROMOTING else (None, False)
+    # What rounding makes of integers depends on the function and on the version of JAX.
+    keeps = function in PROMOTING or (function in ROUNDED and "float" in (dtype or ""))
+    return (dtype, weak) if keeps else (None, False)
 
 
 def _select(look: Look) -> ShapeFact:
