@@ -133,8 +133,9 @@ class NumbersSortedAsText(Rule):
         flow = facts.flow
         for loop, element, given in _loops(program):
             order = _sorting(given, flow)
-            whole = viewed(flow, given if order is None else order.operands[0])
-            ways = [one for one in filled(flow, whole) if _is_numbered(one.loop, flow)]
+            whole = given if order is None else next(iter(order.operands), None)
+            found = () if whole is None else filled(flow, viewed(flow, whole))
+            ways = [one for one in found if _is_numbered(one.loop, flow)]
             if not ways:
                 continue
             if not _runs_in_order(loop, element, flow):
