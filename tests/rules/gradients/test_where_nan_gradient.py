@@ -53,6 +53,13 @@ PROGRAMS = {
             apart = pos[i] - pos[jnp.where(used, j, 1)]
             return jnp.where(used, jnp.linalg.norm(apart, axis=-1), 0.0).sum()
 
+        def by_sides(pos, near):
+            i, j = jnp.nonzero(near, size=40, fill_value=0)
+            apart, every = pos[i] - pos[j], pos[:, None] - pos[None]
+            most = jnp.linalg.norm(every, jnp.inf, axis=-1).sum()
+            cube = jnp.linalg.norm(every, ord=3, axis=-1).sum()  #! where-nan-gradient
+            return jnp.linalg.norm(apart, ord=1, axis=-1).sum() + most + cube
+
         def of_two(pos, near):
             i, j = jnp.nonzero(near, size=40, fill_value=0)
             return jnp.linalg.norm(pos[i] - (2.0 * pos)[j], axis=-1).sum()
@@ -65,7 +72,7 @@ PROGRAMS = {
             first, second = jnp.where(valid, pairs[:, 0], 0), jnp.where(valid, pairs[:, 1], 0)
             found = jax.grad(springs)(pos, first, second, valid) + jax.grad(bonds)(pos, near)
             safe = jax.grad(complete)(pos) + jax.grad(masked_before)(pos, near) + jax.grad(filled_apart)(pos, near)
-            return found, safe, jax.grad(of_two)(pos, near)
+            return found, safe, jax.grad(of_two)(pos, near), jax.grad(by_sides)(pos, near)
         """,
 }
 
