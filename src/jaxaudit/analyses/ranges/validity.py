@@ -142,9 +142,9 @@ def slopes_wanted(op: Op) -> Iterator[Use]:
 
 
 def _has_root(op: Op) -> bool:
-    """Whether a norm takes a root: the sum of absolute values, the largest one and a count of them do not."""
+    """Whether a norm takes a root, or may: the sum of absolute values, the largest one and a count of them do not."""
     order = op.argument("ord")
-    return order in (None, "fro") or (isinstance(order, int | float) and 1 < order < inf)
+    return isinstance(order, Value) or order in (None, "fro") or (isinstance(order, int | float) and 1 < order < inf)
 
 
 def _wanted(op: Op, table: Mapping[str, Domain], root: Domain) -> Iterator[Use]:
