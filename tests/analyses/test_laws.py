@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.terms import AnyOf, Global, Stack, Terms
 from jaxaudit.analyses.ranges import Range, Ranges, Zero
-from jaxaudit.analyses.ranges.facts import EVERYWHERE
+from jaxaudit.analyses.ranges.facts import EVERYWHERE, Filler
 from jaxaudit.analyses.shapes.facts import ShapeFact, forget
 from jaxaudit.analyses.solve import DOMAINS, SOURCES, solve_domain
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
@@ -61,11 +61,14 @@ INVENTED = {
         holds=st.sampled_from((None, True, False)),
     ).map(lambda one: one if one.kind is Kind.TRACED else replace(one, again=False)),
     Ranges: st.builds(
-        lambda ends, *flags, zero, sinks: Range(min(ends), max(ends), *flags, zero=zero, sinks=sinks),
+        lambda ends, *flags, zero, sinks, filler: Range(
+            min(ends), max(ends), *flags, zero=zero, sinks=sinks, filler=filler
+        ),
         st.tuples(numbers, numbers),
         *(st.booleans() for _ in range(4)),
         zero=st.none() | zeros,
         sinks=st.sampled_from(("", "a", "b")),
+        filler=st.none() | st.builds(Filler, st.sampled_from("ab"), st.just(0.0), st.booleans()),
     ),
     Uses: st.integers(0, 2**26 - 1),
 }

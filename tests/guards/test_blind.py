@@ -91,6 +91,7 @@ INDEPENDENT = {
         "shifted-along-other-axis": "both axes stand in the calls",
         "size-not-integer": "which operator makes a number is data flow",
         "spec-does-not-fit": "the entries of shardings and what they speak of are structure",
+        "key-reused": "which uses have one key, and from where to where a written loop counts, is known without shapes",
         "same-key-across-vmap": "which key each element of a map has is known without shapes",
         "too-few-subkeys": "how many keys a split gives and which of them are taken stands in the calls",
         "donated-value-read": "what reads a value below a call, and what stands around the call, is data flow",

@@ -77,6 +77,45 @@ def crossed(runs: Iterator[Sequence[Dim]], every: Sequence[Dim]) -> Iterator[Cro
                         yield Crossed(outer, inner)
 
 
+def astray(old: Sequence[Dim], new: Sequence[Dim]) -> Label | None:
+    """Return a part that comes out at another place than it stands, though all parts of two axes are taken apart.
+
+    The sizes that are asked for are those of the parts in the order in which they were cut, and not in which they
+    stand. Where all parts are of equal size, names tell: two of them have changed theirs.
+    """
+    before, after = _written_out([dim for dim in old if dim != ONE]), [dim for dim in new if dim != ONE]
+    before = tuple(dim for dim in before if dim != ONE)
+    cuts = {at: found[0] for at, dim in enumerate(before) if (found := _cuts(dim))}
+    if len(before) != len(after) or len({_whole(one) for one in cuts.values()}) < 2:
+        return None
+    places = sorted(cuts)
+    order = sorted(places, key=lambda at: (int(cuts[at].scope), cuts[at].name))
+    again = dict(zip(places, order, strict=True))
+    moved = next((at for at in places if again[at] != at), None)
+    if moved is None or len({(*_whole(one), one.name) for one in cuts.values()}) < len(cuts):
+        return None
+    if not all(map(same, before, after)):
+        as_cut = all(same(before[again.get(at, at)], dim) for at, dim in enumerate(after))
+        return cuts[moved] if as_cut else None
+    pairs = ((first, second) for first in places for second in places if first < second)
+    return next((cuts[first] for first, second in pairs if _exchanged(before, after, first, second)), None)
+
+
+def _exchanged(before: Sequence[Dim], after: Sequence[Dim], first: int, second: int) -> bool:
+    """Whether two axes have each the name that the other one had."""
+    crossed = _is_named(before[first], after[second]) and _is_named(before[second], after[first])
+    return crossed and not any(_is_named(before[at], after[at]) for at in (first, second))
+
+
+def _is_named(old: Dim, new: Dim) -> bool:
+    """Whether two axes have a name in common, or are parts of one that has."""
+    names = [{(one.kind, one.name, one.scope) for one in dim.labels if one.kind in _NAMES} for dim in (old, new)]
+    return not names[0].isdisjoint(names[1])
+
+
+_NAMES = ("size", "part")
+
+
 def reordered(dim: Dim) -> tuple[Label, Label] | None:
     """Return what put all parts of one axis together in another order than they were cut, and what had cut them."""
     for run in (label for label in dim.labels if label.kind == "run" and label.op is not None):

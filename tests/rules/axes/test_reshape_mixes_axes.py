@@ -4,6 +4,37 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "tiles that are laid out again, of any size and behind a layer": """
+        PIXELS, PATCH = 32, 4
+        SIDE = PIXELS // PATCH
+
+        def cut(images):
+            b, h, w, c = images.shape
+            x = images.reshape(b, h // PATCH, PATCH, w // PATCH, PATCH, c)
+            return x.transpose(0, 1, 3, 2, 4, 5).reshape(b, -1, PATCH * PATCH * c)
+
+        def wrong(tokens):
+            x = tokens.reshape(tokens.shape[0], SIDE, PATCH, SIDE, PATCH, 3)  #! reshape-mixes-axes
+            return x.reshape(tokens.shape[0], PIXELS, PIXELS, 3)
+
+        def right(tokens):
+            x = tokens.reshape(tokens.shape[0], SIDE, SIDE, PATCH, PATCH, 3).transpose(0, 1, 3, 2, 4, 5)
+            return x.reshape(tokens.shape[0], PIXELS, PIXELS, 3)
+
+        def by_row(tokens):
+            return tokens.reshape(tokens.shape[0], SIDE, SIDE, -1).mean(2)
+
+        class Net(nn.Module):
+            @nn.compact
+            def __call__(self, tokens):
+                x = nn.gelu(nn.Dense(24)(tokens))
+                return nn.Dense(tokens.shape[-1])(nn.LayerNorm()(x))
+
+        def main(params):
+            tokens = cut(jnp.ones((2, PIXELS, PIXELS, 3)))
+            made = Net().apply(params, tokens)
+            return wrong(made), right(made), by_row(made)
+        """,
     "a shift by two reshapes": """
         def shift(x, k):
             b, n = x.shape[0], x.shape[1]

@@ -72,6 +72,64 @@ PROGRAMS = {
                 return (w, m), None
             return jax.lax.scan(body, (w, m), data)
         """,
+    "a force that each turn hands to the next one": """
+        def sampler(potential, start, inverse_mass, eps, count):
+            slope = jax.value_and_grad(potential)
+
+            def body(i, state):
+                place, momentum, _, force = state
+                momentum = momentum - 0.5 * eps * force / inverse_mass
+                place = place + eps * momentum
+                energy, following = slope(place)
+                momentum = momentum - force / inverse_mass * (0.5 * eps)  #! stale-value
+                return place, momentum, energy, following
+
+            energy, force = slope(start)
+            return jax.lax.fori_loop(0, count, body, (start, jnp.ones_like(start), energy, force))
+
+        def orbit(pull, where, speed, hours, count):
+            now = pull(where)
+            for _ in range(count):
+                speed = speed + now * hours / 2
+                where = where + speed * hours
+                after = -where / jnp.linalg.norm(where) ** 3
+                speed = speed + hours / 2 * now  #? stale-value
+                now = after
+            return where, speed
+        """,
+    "the newer force, what also depends on the speed, and what is drawn": """
+        def newer(potential, start, mass, eps, count):
+            def body(i, state):
+                place, momentum, force = state
+                momentum = momentum - 0.5 * eps * force / mass
+                place = place + eps * momentum
+                following = jax.grad(potential)(place)
+                momentum = momentum - 0.5 * eps * following / mass
+                return place, momentum, following
+
+            return jax.lax.fori_loop(0, count, body, (start, jnp.ones_like(start), jax.grad(potential)(start)))
+
+        def held(place, speed, dt, count):
+            def body(state, _):
+                place, speed, push = state
+                speed = speed + 0.5 * dt * push
+                place = place + dt * speed
+                speed = speed + 0.5 * dt * push
+                push = -2.0 * place - 0.3 * speed
+                return (place, speed, push), place
+
+            return jax.lax.scan(body, (place, speed, -2.0 * place), length=count)
+
+        def driven(place, speed, dt, keys):
+            def body(state, key):
+                place, speed, push = state
+                speed = speed + 0.5 * dt * push
+                place = place + dt * speed
+                speed = speed + 0.5 * dt * push
+                return (place, speed, jax.random.normal(key, place.shape)), place
+
+            return jax.lax.scan(body, (place, speed, jnp.zeros_like(place)), keys)
+        """,
 }
 
 

@@ -90,6 +90,39 @@ PROGRAMS = {
         def of_two(x, w):
             return x.sum(1, keepdims=True) + (w @ x).max(1)
         """,
+    "a row that was computed of the very column that it meets": """
+        def predict(w, t):
+            features = jnp.stack([t, t**2], axis=-1)
+            return jnp.tanh(features @ w) @ jnp.ones(8)
+
+        def reference(t):
+            return 0.3 * jnp.log1p(t) - 0.1 * t
+
+        def misfit(w, grid):
+            gap = predict(w, jnp.squeeze(grid, -1)) - reference(grid)  #! silent-broadcast
+            return jnp.sum(jnp.abs(gap))
+
+        def slopes(w, grid):
+            def field(t):
+                return jnp.sin(w[0, 0] * t)
+
+            residual = jax.vmap(jax.grad(field))(grid[:, 0]) + reference(grid)  #! silent-broadcast
+            return jnp.mean(residual**2)
+
+        def matched(w, grid):
+            t = grid[:, 0]
+            return jnp.mean((predict(w, t) - reference(t)) ** 2)
+
+        def spread(grid):
+            return jnp.mean(jnp.exp(-((grid - grid[:, 0]) ** 2)))
+
+        def table(w, grid):
+            return reference(grid) * predict(w, grid[:, 0])
+
+        def main():
+            w, grid = jnp.ones((2, 8)), jnp.linspace(0.0, 5.0, 40)[:, None]
+            return misfit(w, grid), slopes(w, grid), matched(w, grid), spread(grid), table(w, grid)
+        """,
 }
 
 

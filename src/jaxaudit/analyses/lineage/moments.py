@@ -53,16 +53,17 @@ def same_step(flow: Flow, values: Iterable[Value]) -> Iterator[Value]:
 
     What only gives its shape does not count.
     """
+    return walk(values, lambda one: same_parts(flow, one))
 
-    def step(one: Value) -> Sequence[Value]:
-        made = flow.maker(one)
-        if made is not None:
-            return () if made.name in ("array.shape", "array.create") else behind(flow, one)
-        loop = flow.loop_of(one)
-        at = None if loop is None else loop.position(loop.body, one)
-        return behind(flow, one) if loop is None or at is None or at >= len(loop.body.results) else ()
 
-    return walk(values, step)
+def same_parts(flow: Flow, one: Value) -> Sequence[Value]:
+    """Return what a value was made of in its own step."""
+    made = flow.maker(one)
+    if made is not None:
+        return () if made.name in ("array.shape", "array.create") else behind(flow, one)
+    loop = flow.loop_of(one)
+    at = None if loop is None else loop.position(loop.body, one)
+    return behind(flow, one) if loop is None or at is None or at >= len(loop.body.results) else ()
 
 
 @record

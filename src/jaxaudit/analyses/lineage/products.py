@@ -6,9 +6,11 @@ people write masks that way.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
+from math import isclose
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, outside_of_call
@@ -41,6 +43,21 @@ class Product:
 
 
 Products = tuple[Product, ...]
+
+
+@record
+class Ratio:
+    """One part of a sum, with what it is divided by."""
+
+    above: Product
+    divisors: tuple[Value, ...] = ()
+
+    def is_like(self, other: Ratio) -> bool:
+        """Whether two parts are the same number, in whatever order they are written."""
+        one, two = self.above, other.above
+        alike = Counter(one.factors) == Counter(two.factors) and Counter(self.divisors) == Counter(other.divisors)
+        masked = (set(one.masks), set(one.unless)) == (set(two.masks), set(two.unless))
+        return alike and masked and isclose(one.coefficient, two.coefficient)
 
 
 def is_whole_sum(flow: Flow, op: Op) -> bool:
@@ -100,6 +117,26 @@ class Sums:
             parts = None if op is None or depth > _MOST else self._parts(op, partial(self.products, depth=depth + 1))
             self._known[value, depth] = (Product(1.0, (value,)),) if parts is None or len(parts) > _MOST else parts
         return self._known[value, depth]
+
+    def ratios(self, given: Argument) -> tuple[Ratio, ...]:
+        """Return the parts of a sum with their divisors apart; what is divided by a sum is one factor."""
+        return tuple(self._ratio(one) for one in self.products(given))
+
+    def _ratio(self, part: Product) -> Ratio:
+        coefficient, factors, divisors = part.coefficient, list[Value](), list[Value]()
+        pending = [(one, False) for one in part.factors]
+        for one, below in pending:
+            op = self.flow.maker(one)
+            divided = op is not None and op.name == "array.map" and op.function == "divide"
+            sides = [self.products(op.arguments.get(name)) for name in "xy"] if divided and op is not None else []
+            if len(sides) != 2 or any(len(side) != 1 or side[0].masks for side in sides) or not sides[1][0].coefficient:
+                (divisors if below else factors).append(one)
+                continue
+            (above,), (under,) = sides
+            scale = above.coefficient / under.coefficient
+            coefficient *= 1.0 / scale if below and scale else scale
+            pending += [*((more, below) for more in above.factors), *((more, not below) for more in under.factors)]
+        return Ratio(replace(part, coefficient=coefficient, factors=tuple(factors)), tuple(divisors))
 
     def _parts(self, op: Op, products: Callable[[Argument], Products]) -> Products | None:
         if op.name == "array.select" and op.has("condition", "pred"):

@@ -20,12 +20,12 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import facts, regions
 from jaxaudit.analyses.ranges.dtypes import of_dtype
-from jaxaudit.analyses.ranges.facts import WILD, Range, meet
+from jaxaudit.analyses.ranges.facts import WILD, Filler, Range, meet
 from jaxaudit.analyses.ranges.look import Look, known_of
 from jaxaudit.analyses.ranges.look import Transfer as Inner
 from jaxaudit.analyses.ranges.refine import Bound, apply
 from jaxaudit.analyses.ranges.result import Ranges
-from jaxaudit.analyses.ranges.transfer import create, layout, maps, python, reduce, select
+from jaxaudit.analyses.ranges.transfer import create, fillers, layout, maps, python, reduce, select
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import given_to
@@ -74,6 +74,10 @@ def _elsewhere(program: Program) -> Mapping[Value, list[Value]]:
 
 
 _SLOPE = Range(nan=True)
+
+
+def _filled(one: Range, filler: Filler | None) -> Range:
+    return one if one.filler == filler else one._replace(filler=filler)
 
 
 class RangesDomain:
@@ -166,8 +170,10 @@ class RangesDomain:
     def _wrap(self, transfer: Inner) -> Transfer[Range]:
         def run(op: Op, read: Read[Range]) -> Sequence[Range | None]:
             # A slope may be any number, and nobody asks what JAX computes it of.
-            made = (_SLOPE,) * len(op.results) if op.is_derived else transfer(Look(op, self._reader(read), self.known))
-            return self._fitted(op, made)
+            look = Look(op, self._reader(read), self.known)
+            made = (_SLOPE,) * len(op.results) if op.is_derived else transfer(look)
+            filler = fillers.filler_of(look)
+            return self._fitted(op, [one if one is None else _filled(one, filler) for one in made])
 
         return run
 

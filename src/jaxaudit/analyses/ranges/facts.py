@@ -7,6 +7,7 @@ no bound is known. Facts are immutable and compare by content.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from math import inf
 from typing import NamedTuple
 
@@ -55,6 +56,19 @@ class Relation(NamedTuple):
     """False while the reduced axes are missing, so that broadcasting may pair the wrong elements."""
 
 
+class Filler(NamedTuple):
+    """Some places of an array are not used, and the same stands at each of them."""
+
+    places: Hashable
+    """What left them unused: two arrays that were filled up by one and the same thing have the same unused places."""
+    what: Hashable
+    """A number, or an array and which of its rows it is."""
+    sure: bool
+    """Whether there are unused places as a rule, rather than when there happen to be fewer entries than room."""
+    alike: int = 0
+    """How many axes, counted from the end, what stands there has itself."""
+
+
 class Range(NamedTuple):
     """All fields at their defaults means an ordinary number nothing else is known of."""
 
@@ -84,6 +98,8 @@ class Range(NamedTuple):
     """A vector along some axis was divided by its own length."""
     counts: bool = False
     """Sums of masks: how many there are of something."""
+    filler: Filler | None = None
+    """What stands at the places that are not used."""
 
     @property
     def has_zero(self) -> bool:
@@ -133,6 +149,12 @@ def plain(one: Range) -> Range:
     return one._replace(sums_to_one=None, one_hot=None, peak=None, relation=None)
 
 
+def given(one: Range) -> Range:
+    """Return what a function is called with: that some element was zero in one call says little about another."""
+    made = carried(one)
+    return made if one.filler is None else made._replace(filler=one.filler)
+
+
 def part(one: Range) -> Range:
     """Return what is known of some elements of an array: one that was zero at a fixed place may not be among them."""
     one = plain(one)
@@ -142,7 +164,8 @@ def part(one: Range) -> Range:
 def carried(one: Range) -> Range:
     """Return what a loop carries: that some element was zero in one turn says little about another."""
     one = plain(one)
-    return one if one.zero is None and not one.sinks else one._replace(zero=None, sinks="")
+    kept = one.zero is None and not one.sinks and one.filler is None
+    return one if kept else one._replace(zero=None, sinks="", filler=None)
 
 
 def unrelated(one: Range) -> Range:
@@ -170,6 +193,7 @@ def join(first: Range, second: Range) -> Range:
         relation=first.relation if first.relation == second.relation else None,
         unit=first.unit and second.unit,
         counts=first.counts and second.counts,
+        filler=first.filler if first.filler == second.filler else None,
     )
 
 

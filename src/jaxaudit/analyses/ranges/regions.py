@@ -8,7 +8,7 @@ from math import inf
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.ranges.dtypes import of_dtype
-from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, carried, join, plain, unrelated
+from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, carried, given, join, plain, unrelated
 from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
 from jaxaudit.ir import Op, Region, Value
@@ -47,9 +47,9 @@ def _by_dtype(value: Value, known: Known) -> Range:
 def _arguments(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     if op.name not in _STAGED:
         # A body that several calls share is judged once, so what is zero in one call would be told of all.
-        kept = carried if region.shared else plain
+        kept = given if region.shared else plain
         return [kept(read(value)) for value in op.operands]
-    return [_admitted(value, carried(read(value)), known) for value in op.operands]
+    return [_admitted(value, given(read(value)), known) for value in op.operands]
 
 
 def _admitted(value: Value, one: Range, known: Known) -> Range:

@@ -136,9 +136,15 @@ def values_wanted(op: Op) -> Iterator[Use]:
 
 def slopes_wanted(op: Op) -> Iterator[Use]:
     """Return the arguments of an op that must lie in some domain for its derivative to be a number."""
-    if op.name == "array.linalg" and op.function in NORMS and op.results:
+    if op.name == "array.linalg" and op.function in NORMS and op.results and _has_root(op):
         yield Use(op, op.function, op.results[0], _LENGTH_SLOPE)
     yield from _wanted(op, _SLOPES, _ROOT_SLOPE)
+
+
+def _has_root(op: Op) -> bool:
+    """Whether a norm takes a root, or may: the sum of absolute values, the largest one and a count of them do not."""
+    order = op.argument("ord")
+    return isinstance(order, Value) or order in (None, "fro") or (isinstance(order, int | float) and 1 < order < inf)
 
 
 def _wanted(op: Op, table: Mapping[str, Domain], root: Domain) -> Iterator[Use]:

@@ -9,7 +9,7 @@ from jaxaudit.analyses.axes.slots import Slot
 from jaxaudit.analyses.dims import same, whole
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label
-from jaxaudit.analyses.pieces import reordered
+from jaxaudit.analyses.pieces import astray, reordered
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import COMPARISONS
@@ -80,7 +80,9 @@ class FlattenOrderMismatch(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reshape of an axis that an earlier reshape made."""
         shapes = facts.get(Shapes)
-        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if one.unflattens)
+        found = (one for one in reshapes(facts.flow, shapes) if one.unflattens)
+        # What was cut, moved and put together knows its parts better than the sizes tell.
+        yield from (_judged(one) for one in found if astray(one.old, one.new) is None)
         for op in program.named("array.map", "py.call_library") if shapes.look is None else ():
             if (op.function in COMPARISONS or op.function == "subtract" or op.loss) and len(op.operands) == 2:
                 yield from _compared(op, facts)

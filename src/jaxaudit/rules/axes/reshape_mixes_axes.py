@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.pieces import Crossed
+from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.pieces import Crossed, astray
 from jaxaudit.analyses.regroup import apart, crossings, is_accounted_for
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
@@ -22,7 +23,8 @@ class ReshapeMixesAxes(Rule):
     Compares the axes before and after a reshape, by the constants that gave their sizes or by symbols (`b, t =
     x.shape`). An axis is the same only if as many elements come after it as before. A part of an axis (`d // heads`)
     has to lie within it, and a multiple (`heads * d`) has to hold it. Parts of two axes, counted by
-    `(h // p) * (w // p)`, become one axis by a transpose between two reshapes, and by no reshape alone.
+    `(h // p) * (w // p)`, become one axis by a transpose between two reshapes, and by no reshape alone. Parts that were
+    brought together so come back by another transpose, and not by taking them apart in the order of the cut.
 
     ## Why is this bad?
     A reshape does not move data. `(time, batch)` reshaped to `(batch, time)` has the right shape, but each row holds
@@ -63,6 +65,13 @@ class ReshapeMixesAxes(Rule):
             "    return x.reshape(b, h * (w // p), p), x.reshape(b, h // p, p * w)\n",
             "patches by symbols, and strips of rows",
         ),
+        Example(
+            "R, C, S = 4, 4, 4\n\n\ndef tiles(x):\n"
+            "    return x.reshape(R, S, C, S).swapaxes(1, 2).reshape(R * C, S * S)\n\n\n"
+            "def laid_out(y):\n    return y.reshape(R, C, S, S).swapaxes(1, 2).reshape(R * S, C * S)\n\n\n"
+            "z = laid_out(jnp.tanh(tiles(jnp.ones((R * S, C * S)))))\n",
+            "tiles are laid out again",
+        ),
     )
     invalid = (
         Example(
@@ -81,6 +90,13 @@ class ReshapeMixesAxes(Rule):
             "G = S // P\ny = jnp.zeros((2, S, S, 3)).reshape(2, G * G, P * P * 3)  #!\n"
             "H, W = 24, 8\nz = jnp.zeros((H, W)).reshape((H // P) * (W // P), -1)  #!\n",
             "patches are counted, and rows are cut",
+        ),
+        Example(
+            "R, C, S = 4, 4, 4\n\n\ndef tiles(x):\n"
+            "    return x.reshape(R, S, C, S).swapaxes(1, 2).reshape(R * C, S * S)\n\n\n"
+            "def laid_out(y):\n    return y.reshape(R, S, C, S).reshape(R * S, C * S)  #!\n\n\n"
+            "z = laid_out(jnp.tanh(tiles(jnp.ones((R * S, C * S)))))\n",
+            "tiles are laid out again without a transpose",
         ),
         Example("T, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(t, b, d)  #!\n", "by symbols"),
@@ -105,13 +121,15 @@ class ReshapeMixesAxes(Rule):
 def _mixed_parts(program: Program, shapes: Shapes) -> Iterator[Obligation]:
     """Find the reshapes that make one axis of parts of two."""
     for op in program.named("array.reshape") if shapes.look is None else ():
-        base, found, torn = op.base, None, None
+        base, found, torn, left = op.base, None, None, None
         for context in shapes.contexts(op) if base is not None and not op.qualified.startswith("einops.") else ():
             old, new = context.of(base).dims, context.of(op.result).dims
             if old is not None and new is not None:
                 found, torn = next(crossings(old, new), found), _not_together(op, old, new) or torn
+                left = astray(old, new) or left
         yield from () if found is None else (_crossed(op, found),)
         yield from () if torn is None else (torn,)
+        yield from () if left is None else (_left_astray(op, left),)
 
 
 def _not_together(op: Op, old: tuple[Dim, ...], new: tuple[Dim, ...]) -> Obligation | None:
@@ -127,6 +145,17 @@ def _not_together(op: Op, old: tuple[Dim, ...], new: tuple[Dim, ...]) -> Obligat
         current=f"data stays where it is: the new axis {place} runs through whole rows",
         expected="each axis is cut into its parts, and a transpose brings those together that become one",
         suggestion="reshape to the outer and the inner part of each axis, transpose, then reshape again",
+    )
+
+
+def _left_astray(op: Op, part: Label) -> Obligation:
+    return Obligation(
+        op.span,
+        message="the parts of two axes stand in another order than this reshape takes them apart",
+        current="outer and inner parts were brought together by a transpose, which nothing has undone here",
+        expected="the parts are taken apart in the order in which they stand, and a transpose brings them back",
+        steps=() if part.op is None else (Step(part.op.span, "the axes are cut here"),),
+        suggestion="reshape to both outer and then both inner parts, transpose, then put each axis together",
     )
 
 

@@ -219,6 +219,8 @@ def _root(op: Op, ranges: Ranges, gradients: Through) -> Iterator[Obligation]:
         if use.domain.safe(known):
             reason = f"{_name(use.argument)} is {range_text(known)}, so the derivative of {use.function} is finite"
             yield proved(op.span, reason)
+        elif isinstance(op.argument("ord"), Value):
+            yield unknown(op.span, f"whether {use.function} takes a root is not known: its order is computed")
         elif known.zero is not None and known.zero.ordinary and not known.zero.blocks:
             yield _root_of_zero(op, use, known.zero.reason, gradients)
         else:

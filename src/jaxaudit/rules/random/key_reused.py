@@ -10,9 +10,11 @@ from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
 from jaxaudit.analyses.keys.conflicts import Conflict, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split, is_opaque
 from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program, Value
 from jaxaudit.ir.ops import SELECTED
 from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
+from jaxaudit.rules.random._shared.colliding import colliding
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.reseeded import Twins, twins
 from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
@@ -28,7 +30,8 @@ class KeyReused(Rule):
     ## What it does
     Follows every key from its seed through splits, fold-ins, containers, function calls and transformations, and asks
     of each use whether the same key was used before on the same path. Drawing numbers and splitting both use a key up.
-    Folding data in does not, as long as the data differ: a loop that counts from 0 meets the 0 of another place.
+    Folding data in does not, as long as the data differ: a loop that counts from 0 meets the 0 of another place, and
+    the sum of two counts (`epoch + i`) is the same in many turns.
     Functions that make a key of a seed are asked as well: what two calls of one give is the same, and must not be
     trained side by side.
 
@@ -57,7 +60,7 @@ class KeyReused(Rule):
     """
 
     summary = "A random key is used a second time, so two results share their random numbers."
-    needs = (KeyFacts,)
+    needs = (KeyFacts, Shapes)
 
     valid = """
     ## keys that a scan collects unused
@@ -226,6 +229,7 @@ class KeyReused(Rule):
         keys = facts.get(KeyFacts)
         yield from (one for scope, found in keys.conflicts for one in _judge(scope, found, keys))
         yield from map(_reseeded, twins(keys, facts))
+        yield from colliding(program, facts)
 
 
 def _judge(scope: Scope, found: Mapping[Use, Conflict], keys: KeyFacts) -> Iterator[Obligation]:

@@ -17,6 +17,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COUNTED, GROWING, IDENTITIES, ORDERINGS, SQUARE_ROOTS
 from jaxaudit.ir.values import index_parts, is_whole
 
+_UNUSED = "both sides hold the same at the places that are filled up"
 _REASON = "each element minus itself is 0, on the diagonal"
 
 Binary = Callable[[Range, Range], Range]
@@ -179,7 +180,7 @@ def _subtracted(look: Look, x: Argument, y: Argument) -> Range | None:
         plain = arithmetic.subtract(look.of(x), look.of(y))
         return exactly(0.0)._replace(nan=plain.nan, integer=plain.integer)
     related = _relation(look, y, x, "max", "above", "min")
-    pairs = _pairwise(look, x, y) if related is None else None
+    pairs = (_pairwise(look, x, y) or _unused(look, x, y)) if related is None else None
     if related is None and pairs is None:
         return None
     plain = arithmetic.subtract(look.of(x), look.of(y))
@@ -362,6 +363,14 @@ def _pairwise(look: Look, x: Argument, y: Argument) -> Zero | None:
     if first[2] and second[2] and first[2] != second[2]:
         return None
     return Zero(_REASON, ordinary=True, fixed=True, along=frozenset(range(2 - max(first[2], second[2]), 0)))
+
+
+def _unused(look: Look, x: Argument, y: Argument) -> Zero | None:
+    """Return the zeros of a difference at the unused places, where the same stands on both sides."""
+    first, second = look.of(x).filler, look.of(y).filler
+    if first is None or first != second or x is y:
+        return None
+    return Zero(_UNUSED, ordinary=first.sure, fixed=True, along=frozenset(range(-first.alike, 0)))
 
 
 def _paired(look: Look, argument: Argument) -> tuple[Value, Axes, int] | None:

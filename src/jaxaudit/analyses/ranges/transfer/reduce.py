@@ -68,7 +68,7 @@ def _sum(look: Look) -> Range:
         low = max(low, x.high)
     if x.sums_to_one is not None and known and axes == frozenset({x.sums_to_one}):
         return Range(0.99, 1.01, finite=True, nan=x.nan, nonzero=True)
-    zero = _total_zero(x, axes) if x.low >= 0 and x.zero is not None and known else None
+    zero = _total_zero(look, x, axes) if x.low >= 0 and x.zero is not None and known else None
     if look.has("initial"):
         made = arithmetic.add(made, look.range("initial"))
         return made._replace(zero=zero)
@@ -86,11 +86,18 @@ def _sum(look: Look) -> Range:
     )
 
 
-def _total_zero(x: Range, axes: Axes | None) -> Zero:
+def _total_zero(look: Look, x: Range, axes: Axes | None) -> Zero:
     """Return how a sum of numbers that are not negative comes to be zero: all of them are."""
-    if x.zero is not None and axes is not None and axes <= x.zero.along:
+    if x.zero is not None and _are_along(look, axes, x.zero):
         return x.zero
     return Zero(_all_zero(x), ordinary=False, noted=x.is_mask)
+
+
+def _are_along(look: Look, axes: Axes | None, zero: Zero) -> bool:
+    """Whether what is reduced is zero along all of some axes at once; None stands for all that it has."""
+    sizes = look.sizes(look.leading())
+    reduced = axes if axes is not None or sizes is None else frozenset(range(-len(sizes), 0))
+    return reduced is not None and reduced <= zero.along
 
 
 def _counts(x: Range) -> bool:
@@ -175,7 +182,7 @@ def norm(look: Look) -> Range:
     relation = _related(look, "length") if look.raw("ord") in (None, 2) else None
     zero = Zero("the norm of a zero vector is 0", ordinary=False)
     axes, known = _axes(look)
-    if known and axes is not None and x.zero is not None and axes <= x.zero.along:
+    if known and x.zero is not None and _are_along(look, axes, x.zero):
         zero = x.zero
     return Range(0.0, inf, False, x.finite, x.nan, zero=zero, relation=relation)
 

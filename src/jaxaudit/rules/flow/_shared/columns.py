@@ -16,6 +16,7 @@ from jaxaudit.ir.interfaces import given_as, inside_of
 from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON, REARRANGED
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
+from jaxaudit.rules.flow._shared.by_rows import are_made_alike, rows_of
 from jaxaudit.rules.flow._shared.lined_up import Side, as_written, elementwise, stretched_operands
 
 _HIDES = ADDITIONS | AVERAGES | {"norm"}
@@ -31,18 +32,20 @@ def columns_met(flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
             if squeezed is not None and not _is_left_over(flow.maker(source)):
                 yield op, _lost(op, squeezed, column, row)
             else:
-                yield op, _judge(op, source, (column, row), flow, shapes)
+                yield op, _judge(op, source, ((value, column), (other, row)), flow, shapes)
 
 
-def _judge(op: Op, source: Value, met: tuple[ShapeFact, ShapeFact], flow: Flow, shapes: Shapes) -> Obligation:
-    maker, (column, row) = flow.maker(source), met
+def _judge(op: Op, source: Value, met: tuple[Side, Side], flow: Flow, shapes: Shapes) -> Obligation:
+    maker, ((value, column), (other, row)) = flow.maker(source), met
     if _is_left_over(maker):
         return _finding(op, source, maker, column, row, Severity.ERROR)
-    if maker is not None and (maker.name in REARRANGED or _adds_axis(maker)):
+    given = maker is not None and (maker.name in REARRANGED or _adds_axis(maker))
+    if given and source not in rows_of(flow, other):
         return proved(op.span, f"{shape_text(column.dims)} was given its last axis on purpose")
-    if maker is not None and maker.name == "array.reduce":
-        return unknown(op.span, f"whether {shape_text(column.dims)} is to meet every entry is not known")
     hidden = _hiding_reduction(op, flow, shapes) is not None
+    pairs = given and (not hidden or are_made_alike(flow, value, other))
+    if pairs or (maker is not None and maker.name == "array.reduce"):
+        return unknown(op.span, f"whether {shape_text(column.dims)} is to meet every entry is not known")
     return _finding(op, source, maker, column, row, Severity.ERROR if hidden else Severity.WARNING)
 
 
