@@ -54,7 +54,9 @@ def _from_data(look: Look) -> ShapeFact:
 
 def _arange(look: Look) -> ShapeFact:
     if look.has("step") and look.raw("step") not in (None, 1):
-        return array((_constant_range(look),), None)
+        bounds = [look.raw(name) for name in ("start", "stop", "step")]
+        whole = all(type(bound) is int for bound in bounds)
+        return array((_constant_range(look),), _dtype(look, "int32" if whole else None))
     start, stop = look.fact("start"), look.fact("stop")
     if not look.has("stop"):
         start, stop = ShapeFact(), start

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN
 from jaxaudit.analyses.labels import made_by
-from jaxaudit.analyses.shapes.dtypes import inexact, summed
+from jaxaudit.analyses.shapes.dtypes import inexact, promote, summed
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_dims, array_like, axes_in
 from jaxaudit.analyses.shapes.mapped import marked, place_of
@@ -107,7 +107,10 @@ def _linalg(look: Look) -> ShapeFact:
         return array(base.dims[:-2], dtype)
     if function == "eigvalsh" and base.dims is not None and len(base.dims) >= 2:
         return array(base.dims[:-1], dtype)
-    return array(look.fact("b").dims, None) if function in SOLVERS else NOTHING
+    if function not in SOLVERS:
+        return NOTHING
+    given = look.fact("b")
+    return array(given.dims, inexact(*promote([base, given]))[0] if base.dtype and given.dtype else None)
 
 
 TABLE: Mapping[str, Transfer] = {
