@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import readers
 from jaxaudit.analyses.uses import EFFECTS, Uses
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
@@ -61,8 +62,13 @@ def records_of(program: Program, facts: Facts) -> Iterator[Records]:
         computed = [name for name in _names(ops) if any(_is_computed(op, name, facts) for op in ops)]
         beside = next((name for name in _names(ops) if (cls, name) in matters), "")
         lost = [name for name in computed if (cls, name) not in read and not is_unwanted(name)]
-        unread = tuple(_unread(ops, name, beside, facts) for name in lost if beside)
+        nowhere = [
+            name for name in lost if beside and not _is_met(name, [one for one in notes if one.where == cls], facts)
+        ]
+        unread = tuple(_unread(ops, name, beside, facts) for name in nowhere)
         why = "" if closed.issuperset(ops) else "code out of sight may read it"
+        if not why and len(lost) > len(nowhere):
+            why = f"what becomes of `{next(name for name in lost if name not in nowhere)}` was not followed"
         if computed:
             yield Records(ops[0], len(_names(ops)) - len(unread), unread, why)
 
@@ -78,6 +84,12 @@ def _fields_read(notes: list[Op], uses: Uses) -> tuple[set[_Field], set[_Field]]
             if found is not None and found & EFFECTS:
                 matters.add((op.where, name))
     return read, matters
+
+
+def _is_met(name: str, notes: list[Op], facts: Facts) -> bool:
+    """Whether any op takes what a field holds, be it that nothing comes of that."""
+    held = [value for op in notes if isinstance(value := (op.replaced or {}).get(name), Value)]
+    return any(op.name != "py.return" and not op.regions for one in held for op in readers(facts.flow, one))
 
 
 def _running(program: Program) -> frozenset[Op]:
