@@ -64,13 +64,21 @@ class RowOrders:
 
     def same(self, first: Pick, second: Pick) -> bool:
         """Whether two picks may be in one order."""
+        return self._compare(first, second) is not Overlap.DISJOINT
+
+    def one_order(self, first: Pick, second: Pick) -> bool:
+        """Whether two picks are surely in one order."""
+        alike = first.draw.function == second.draw.function
+        return alike and self._compare(first, second) is Overlap.SAME
+
+    def _compare(self, first: Pick, second: Pick) -> Overlap:
         if first.draw is second.draw:
-            return True
+            return Overlap.SAME
         keys = self.facts.get(KeyFacts)
         terms = [None if (key := one.draw.value("key")) is None else keys.term(key) for one in (first, second)]
         if terms[0] is None or terms[1] is None:
-            return first.draw.name != second.draw.name
-        return overlap(terms[0], terms[1]) is not Overlap.DISJOINT
+            return Overlap.MAYBE if first.draw.name != second.draw.name else Overlap.DISJOINT
+        return overlap(terms[0], terms[1])
 
     def pick(self, op: Op) -> tuple[Value, Pick] | None:
         """Return the array that an op picks rows of in a drawn order, and how."""

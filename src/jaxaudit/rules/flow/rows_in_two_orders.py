@@ -217,6 +217,8 @@ def _met(op: Op, orders: RowOrders) -> Iterator[_Met]:
 
 def _judged(one: _Met, read: set[tuple[Value, Pick]], orders: RowOrders) -> Obligation:
     first, second = one.first, one.second
+    if orders.same(first, second) and not orders.one_order(first, second):
+        return unknown(second.op.span, "whether these rows and those that they meet are in one order is not known")
     if orders.same(first, second):
         return proved(second.op.span, "these rows and those that they meet are picked by one draw")
     if any(orders.same(*both) for both in product(one.left.picks[-1:], one.right.picks[:-1])):
