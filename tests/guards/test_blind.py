@@ -51,7 +51,10 @@ INDEPENDENT = {
         "scanned-axis-not-time": "which op made an axis is known with its shape",
         "silent-broadcast": "an array that fits one place only by its sizes",
     },
-    "KeyFacts": {"same-key-in-loop": "a loop that is left after the use has one turn with it"},
+    "KeyFacts": {
+        "rows-in-two-orders": "what is indexed by one draw is in one order, whatever its key",
+        "same-key-in-loop": "a loop that is left after the use has one turn with it",
+    },
     "Ranges": {
         "bound-out-of-reach": "where a counter ends stands in the call",
         "carry-never-changes": "which value goes where is data flow",
@@ -65,6 +68,7 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },
     "Shapes": {
+        "rows-in-two-orders": "what is indexed by one draw is in one order, whatever its size",
         "integer-overflow": "where a range ends stands in the call",
         "variance-merged-without-means": "how two means are weighed by their counts is algebra, for any number of samples",
         "order-not-restored": "which way a scan runs, and what turns its results, is written down",

@@ -83,6 +83,29 @@ def update(net, params, x, keys):
     return jax.lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)[1]
 """
 
+_REMEMBERED = """
+def collect(carry, key):
+    x, t, memory = carry
+    later = x + jax.random.normal(key)
+    fell, late = jnp.abs(later) > 3.0, t % 50 == 49
+    new = jnp.where(fell | late, 0.1 * jax.random.normal(key), later)
+    memory = {{
+        "x": memory["x"].at[t].set(x),
+        "cost": memory["cost"].at[t].set(later**2),
+        "ended": memory["ended"].at[t].set({flag}),
+        "then": memory["then"].at[t].set({then}),{mark}
+    }}
+    return (new, t + 1, memory), None
+
+
+def update(w, key, keys):
+    memory = {{name: jnp.zeros(256) for name in ("x", "cost", "ended", "then")}}
+    (_, _, memory), _ = jax.lax.scan(collect, (0.0, 0, memory), keys)
+    rows = jax.random.randint(key, (32,), 0, 256)
+    goal = memory["cost"][rows] + 0.99 * (1.0 - memory["ended"][rows]) * w * memory["then"][rows] ** 2
+    return jax.grad(lambda w: jnp.mean((w * memory["x"][rows] ** 2 - goal) ** 2))(w)
+"""
+
 
 class WrongBootstrap(Rule):
     """The value that continues a step is not that of the step after it.
@@ -92,7 +115,8 @@ class WrongBootstrap(Rule):
     however they are written. The discounted one must be the value of the step after. Behind the last step of a rollout
     it must be the value of what the rollout ended with: not of the last step that was recorded, which is the value that
     is taken away there, and not of what the rollout began with. Where a state is replaced by a fresh one when an
-    episode ends, for one of several reasons, the next value counts for none of them, or is that of the state before.
+    episode ends, for one of several reasons, the next value counts for none of them, or is that of the state before;
+    also where both were stored, row by row, and are read again later.
 
     ## Why is this bad?
     A temporal difference compares what was expected at a step with what came of it. With the value of another step it
@@ -131,6 +155,8 @@ class WrongBootstrap(Rule):
             ),
             "the value before the restart",
         ),
+        Example(_REMEMBERED.format(flag="fell", then="later", mark=""), "the state before the restart is stored"),
+        Example(_REMEMBERED.format(flag="fell | late", then="new", mark=""), "all ends are stored"),
         Example(
             """
 def smoothed(rates, sources, signal, decay):
@@ -151,6 +177,7 @@ def smoothed(rates, sources, signal, decay):
         Example(_ROLLOUT.format(of="obs", mark="  #!"), "of what the rollout began with"),
         Example(_COUNTED.format(shift="- 1", mark="  #!"), "at the index before"),
         Example(_RESTARTED.format(flag="fell", more="", later="later", mark="  #!"), "of a new episode"),
+        Example(_REMEMBERED.format(flag="fell", then="new", mark="  #!"), "of a new episode, from a memory"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

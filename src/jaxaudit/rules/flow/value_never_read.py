@@ -15,6 +15,7 @@ from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.reads import Dead, ScopeReads
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, proved, unknown
+from jaxaudit.rules.flow._shared.unread_fields import Records, UnreadField, records_of
 from jaxaudit.rules.flow._shared.unused_results import unread_variables
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.successions import lost_successors
@@ -22,12 +23,13 @@ from jaxaudit.spans import Span
 
 
 class ValueNeverRead(Rule):
-    """An array is computed and given a name, and no path reads it.
+    """An array is computed and given a name, or put into a field of a record, and no path reads it.
 
     ## What it does
     Follows every value that a function gives to a name, along all branches and turns, to the places that read it.
     Finds arrays that nothing reads, values that continue a variable (`h = act(h)`) and are replaced before anyone
-    looks, and variables that several branches set and none reads.
+    looks, and variables that several branches set and none reads. Where a program runs as it stands, it follows the
+    fields of records and the entries of dicts, too: one is read if anything reads it of any record of its class.
 
     ## Why is this bad?
     Whoever computed it meant to use it. Most often the value before it is read instead, or the line below starts again
@@ -45,7 +47,8 @@ class ValueNeverRead(Rule):
 
     ## When it cannot tell
     That nothing reads it is sure; whether it was wanted is not, so this is a warning. First values that are replaced,
-    constants, and what is kept for its effect alone are left out, and so are names that say so.
+    constants, and what is kept for its effect alone are left out, and so are names that say so. What a module hands to
+    whoever imports it may be read there.
     """
 
     needs = (Uses, Versions)
@@ -74,6 +77,25 @@ class ValueNeverRead(Rule):
         y = jnp.zeros(3)
         y = x if flag else -x
         return y
+
+    ## fields that are read by position, or by whoever calls
+    from typing import NamedTuple
+
+    class Stats(NamedTuple):
+        mean: jax.Array
+        spread: jax.Array
+
+    def stats(x):
+        return Stats(x.mean(), x.std())
+
+    def scaled(x):
+        mean, spread = stats(x)
+        return (x - mean) / spread
+
+    def parts(x):
+        return {"low": x.min(), "high": x.max()}
+
+    print(scaled(jnp.arange(4.0)))
     """
     invalid = """
     ## never read
@@ -102,10 +124,41 @@ class ValueNeverRead(Rule):
         h = jnp.tanh(h)  #?
         h = x @ v
         return h
+
+    ## a field that no code reads
+    from typing import NamedTuple
+
+    class Batch(NamedTuple):
+        inputs: jax.Array
+        weights: jax.Array
+
+    def draw(key, x, density):
+        rows = jax.random.randint(key, (8,), 0, 100)
+        return Batch(x[rows], 1.0 / density[rows])  #?
+
+    def loss(w, batch):
+        return jnp.mean((batch.inputs @ w) ** 2)
+
+    def main():
+        batch = draw(jax.random.key(0), jnp.ones((100, 3)), jnp.ones(100))
+        print(jax.grad(loss)(jnp.ones(3), batch))
+
+    main()
+
+    ## an entry that no code reads
+    def forces(x, v):
+        return {"spring": -2.0 * x, "drag": -0.3 * v * jnp.abs(v)}  #?
+
+    def main():
+        print(forces(jnp.ones(3), jnp.ones(3))["spring"])
+
+    main()
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every function that reads all it binds, and every value of the others that is lost."""
+        """List every function that reads all it binds, every value of the others that is lost, and all records."""
+        for made in records_of(program, facts):
+            yield from _fields(made)
         if not program.reads:
             return
         computed = list(program.named(*(ARRAYS - _FIRST), "collective"))
@@ -202,6 +255,32 @@ def _is_set_in_vain(one: Dead, scope: ScopeReads) -> bool:
     """Whether several branches set a variable, and this is the first of them."""
     same = [other for other in scope.dead if other.name == one.name and other.made is not None]
     return same[0] is one and one.others > 0 and len(same) == one.others + 1 and all(not other.again for other in same)
+
+
+def _fields(one: Records) -> Iterator[Obligation]:
+    """Judge what is computed for the fields of a record."""
+    cls = one.made.class_name or "dict"
+    if one.open:
+        yield unknown(one.made.span, f"whether each field is read is not known: {one.open}")
+    elif not one.unread:
+        yield proved(one.made.span, f"each field of `{cls}` that is computed here is read somewhere")
+    else:
+        yield from map(_unread_field, one.unread)
+
+
+def _unread_field(one: UnreadField) -> Obligation:
+    cls = one.made.class_name
+    what = f"the field `{one.name}` of `{cls}`" if cls else f"the entry `{one.name}`"
+    return Obligation(
+        one.made.span,
+        severity=Severity.WARNING,
+        message=f"{what} is computed for nothing: no code reads it",
+        current=f"what is computed for `{one.name}` goes nowhere, while `{one.beside}` beside it is read",
+        expected=f"some code goes on with `{one.name}`",
+        steps=(Step(one.value.span, f"`{one.name}` is computed here"),),
+        suggestion=f"read `{one.name}` where it was meant, or take it away",
+        subject=Subject(names=(one.name,), tried=True),
+    )
 
 
 def _finding(one: Dead) -> Obligation:

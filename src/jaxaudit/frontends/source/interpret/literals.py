@@ -103,6 +103,8 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
     rest = None
     if others or is_open:
         rest = it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(others)).result
+    else:
+        bindings.note_entries(it, entries, it.span(node))
     return it.heap.new(DictBox(entries, rest, it.span(node)))
 
 

@@ -23,6 +23,7 @@ from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.frontends.source.values.trees import place_of
 from jaxaudit.ir import Value
 from jaxaudit.ir.names import names_one
 from jaxaudit.spans import Span, span_of
@@ -328,7 +329,7 @@ def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, 
     whole = {name: one.value for name, one in given.keywords.items() if isinstance(one, Leaf)}
     before = {name: held for name in given.keywords if (held := _field(it, old, name)) is not None}
     again = {name: had for name, held in before.items() if (had := _put_back(it, held, given.keywords[name]))}
-    attrs: dict[str, object] = {"class": cls.name, "method": method, "given": whole}
+    attrs: dict[str, object] = {"class": cls.name, "where": place_of(cls), "method": method, "given": whole}
     attrs["values"] = _leaves(it, old)
     if again:
         attrs |= {"again": again, "places": _written_at(it, span)}
@@ -345,7 +346,14 @@ def note_record(it: Interpreter, cls: ClassValue, fields: Mapping[str, Abstract]
     """Note what a record is made of: whoever asks where a value was recorded finds the place."""
     whole = {name: one.value for name, one in fields.items() if isinstance(one, Leaf)}
     if len(whole) > 1:
-        it.emit("py.record", span, attrs={"class": cls.name, "given": whole}, results=0)
+        it.emit("py.record", span, attrs={"class": cls.name, "where": place_of(cls), "given": whole}, results=0)
+
+
+def note_entries(it: Interpreter, entries: Mapping[object, Abstract], span: Span) -> None:
+    """Note what a dict is made of, where all its keys are words."""
+    whole = {name: one.value for name, one in entries.items() if isinstance(one, Leaf) and isinstance(name, str)}
+    if len(whole) > 1 and all(isinstance(name, str) for name in entries):
+        it.emit("py.record", span, attrs={"class": "", "where": span, "given": whole}, results=0)
 
 
 def _put_back(it: Interpreter, held: Abstract, new: Abstract) -> tuple[Value, ...]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.endings import Reading, readings, reasons
+from jaxaudit.analyses.lineage.memory import met_in, read_from
 from jaxaudit.analyses.lineage.moments import same_step
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.lineage.returns import Flag, Return, flags, returns
+from jaxaudit.analyses.queries import operands_of, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Step, named, proved
 
 
@@ -39,10 +42,23 @@ def new_episodes(program: Program, facts: Facts) -> Iterator[Obligation]:
             stops = [flag for flag in flags(flow, part, {}) if flag.ends]
             others = [one for one in part.factors if one not in {flag.written for flag in stops}]
             yield from _judged(stops, [set(same_step(flow, others))] if stops else [], found, None, flow)
+            yield from _of_memory(part, found, flow)
     for one in returns(program, flow) if found else ():
         for part in one.added:
             stops = [flag for flag in one.flags(part) if flag.ends]
             yield from _judged(stops, list(_next_steps(part, one, flow)) if stops else [], found, one.update, flow)
+
+
+def _of_memory(part: Product, found: Sequence[_Reset], flow: Flow) -> Iterator[Obligation]:
+    """Judge a next value that is read from a memory of steps, by the flag that was stored beside it."""
+    follow = partial(operands_of, flow, through=through_ops("array.map", "array.convert"))
+    for flag in flags(flow, part, {}):
+        for kept in (kept for one in walk((flag.written,), follow) for kept in read_from(flow, one)):
+            stored = flags(flow, Product(1.0, (kept.value,)), {})
+            stops = [replace(one, written=flag.written) for one in stored if one.ends is not flag.ends]
+            others = [one for one in part.factors if one is not flag.written] if stops else []
+            for slot in (slot for one in others for slot in met_in(flow, one) if slot.is_beside(kept)):
+                yield from _judged(stops, [set(same_step(flow, (slot.value,)))], found, slot.op, flow)
 
 
 def _several(reading: Reading, flow: Flow) -> _Reset | None:
