@@ -225,3 +225,18 @@ def test_what_python_computes_is_known(expression, expected):
         result = jnp.copy({expression})
         """
     assert shape_of(code) == expected
+
+
+@pytest.mark.parametrize(
+    ("made", "dtype"),
+    [
+        ("jnp.round(jnp.ones(3))", "float32"),
+        ("jnp.floor(jnp.arange(3))", None),
+        ("jnp.linalg.solve(jnp.eye(2), jnp.ones(2))", "float32"),
+        ("jnp.arange(0, 12, 4)", "int32"),
+    ],
+)
+def test_dtypes_are_kept(made: str, dtype: str | None) -> None:
+    program, shapes = solved(f"import jax.numpy as jnp\nresult = {made}\n")
+    (value,) = (value for op in program.walk() for value in op.results if value.name == "result")
+    assert shapes.of(value).dtype == dtype

@@ -12,7 +12,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import ARITHMETIC
 from jaxaudit.ir.ops import BODIES, CONTRACTIONS, DERIVATIVES, LOOPS, NOTES
-from jaxaudit.libraries.lookup import takes_trees
+from jaxaudit.libraries.lookup import playing, takes_trees
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import (
     function_of,
@@ -211,6 +211,8 @@ _NETWORK = CONTRACTIONS | {
     "scan",
     "vmap",
 }
+_TRAINING = frozenset(playing("optimizer.init", "optimizer.step", "optimizer.apply"))
+"""What trains a parameter, and reads it for nothing else."""
 _LOOKS = NOTES | {"py.return", "py.print", "py.format", "py.to_python", "py.rebind"}
 _OPTIMIZER = ARITHMETIC | {"square", "sqrt"}
 """What optimizers and moving averages do with a parameter."""
@@ -235,7 +237,8 @@ def is_read(flow: Flow, op: Op, leaf: Leaf) -> bool:
         return (param for one in calls for param in entered(one, value))
 
     names = walk((operand_of(op, leaf),), inside)
-    return any(reader.name in _NETWORK for one in names for reader in flow.readers.get(one, ()) if reader is not op)
+    found = (reader for one in names for reader in flow.readers.get(one, ()) if reader is not op)
+    return any(reader.name in _NETWORK and reader.qualified not in _TRAINING for reader in found)
 
 
 def is_read_elsewhere(flow: Flow, op: Op, leaf: Leaf) -> bool:
