@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
@@ -52,6 +53,10 @@ class DifferenceOfLargeNumbers(Rule):
     gaps = days[1:] - days[:-1]
     ids = jnp.asarray(20_000_000 + np.random.default_rng(0).integers(0, 99, size=(8,)))
     steps = ids[1:] - ids[:-1]
+
+    ## infinities, which are not rounded
+    masked = jnp.full((3,), jnp.inf, jnp.float32)
+    gaps = (masked + 1.0) - masked
     """
     invalid = """
     ## rounded first
@@ -85,6 +90,9 @@ def _judge(op: Op, x: Value, y: Value, ranges: Ranges, facts: Facts) -> Iterator
     smallest = [_smallest(ranges.of(one)) for one in (x, y)]
     if limit is None or not all(smallest) or (dtype == "float32" and has_x64(facts)):
         return
+    if math.isinf(max(smallest)):
+        yield unknown(op.span, "one operand is infinite, and the difference may be no number")
+        return
     values = python_values(facts)
     if not any(values.is_jax_array(one) for one in (op.result, x, y)):
         return
@@ -110,10 +118,7 @@ def _smallest(known: Range) -> float:
 
 def _spacing(number: float, limit: int) -> int:
     """Return how far apart neighbours are in a type that has all whole numbers up to a limit."""
-    spacing = 1
-    while number > limit * spacing:
-        spacing *= 2
-    return spacing
+    return 1 << max(0, math.ceil(math.log2(number / limit)))
 
 
 def _made(flow: Flow, value: Value) -> Step:
