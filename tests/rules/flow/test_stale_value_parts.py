@@ -207,6 +207,22 @@ PROGRAMS = {
 
             return jax.lax.scan(body, (state, norm, obs), None, length=9)
         """,
+    "the same in a state and in what is observed of it": """
+        class State(NamedTuple):
+            board: jax.Array
+            count: jax.Array
+
+        class Seen(NamedTuple):
+            board: jax.Array
+
+        def step(state: State, action):
+            board = state.board.at[action].set(1)
+            return State(board, state.count + 1), Seen(board)
+
+        def play(state: State, action):
+            new_state, seen = jax.jit(step)(state, action)
+            return new_state, jnp.array_equal(new_state.board, state.board)
+        """,
 }
 
 

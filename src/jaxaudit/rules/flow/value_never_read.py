@@ -48,7 +48,7 @@ class ValueNeverRead(Rule):
     ## When it cannot tell
     That nothing reads it is sure; whether it was wanted is not, so this is a warning. First values that are replaced,
     constants, and what is kept for its effect alone are left out, and so are names that say so. What a module hands to
-    whoever imports it may be read there.
+    whoever imports it may be read there, and an entry of a dict that sums data up may be there to be looked at.
     """
 
     needs = (Uses, Versions)
@@ -96,6 +96,12 @@ class ValueNeverRead(Rule):
         return {"low": x.min(), "high": x.max()}
 
     print(scaled(jnp.arange(4.0)))
+
+    ## an entry that sums data up
+    def measured(x):
+        return {"mean": x.mean(), "spread": x.std()}
+
+    print(measured(jnp.arange(4.0))["mean"])
     """
     invalid = """
     ## never read

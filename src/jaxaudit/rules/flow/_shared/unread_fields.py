@@ -67,6 +67,9 @@ def records_of(program: Program, facts: Facts) -> Iterator[Records]:
         ]
         unread = tuple(_unread(ops, name, beside, facts) for name in nowhere)
         why = "" if closed.issuperset(ops) else "code out of sight may read it"
+        measures = [name for name in nowhere if not ops[0].class_name and _is_measure(ops, name, facts)]
+        if not why and measures:
+            why = f"`{measures[0]}` sums data up, and may be there for whoever wants to look at it"
         if not why and len(lost) > len(nowhere):
             why = f"what becomes of `{next(name for name in lost if name not in nowhere)}` was not followed"
         if computed:
@@ -90,6 +93,13 @@ def _is_met(name: str, notes: list[Op], facts: Facts) -> bool:
     """Whether any op takes what a field holds, be it that nothing comes of that."""
     held = [value for op in notes if isinstance(value := (op.replaced or {}).get(name), Value)]
     return any(op.name != "py.return" and not op.regions for one in held for op in readers(facts.flow, one))
+
+
+def _is_measure(ops: list[Op], name: str, facts: Facts) -> bool:
+    """Whether what a field holds sums data up, as what a training step tells of itself does."""
+    held = [value for op in ops if isinstance(value := (op.replaced or {}).get(name), Value)]
+    made = [facts.flow.maker(value) for value in held]
+    return any(one is not None and one.name == "array.reduce" for one in made)
 
 
 def _running(program: Program) -> frozenset[Op]:
