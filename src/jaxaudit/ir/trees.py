@@ -46,6 +46,13 @@ class Tree:
         """Whether it is text, which JAX takes for no leaf."""
         return self.kind == "text" or self.name == "builtins.str"
 
+    @property
+    def holds_shape(self) -> bool:
+        """Whether it is, or holds, a tuple of numbers, which may be meant as one leaf: a shape."""
+        if self.kind == "tuple" and self.children:
+            return all(child.kind == "number" for child in self.children)
+        return self.kind in CONTAINERS and any(child.holds_shape for child in self.children)
+
     def texts(self) -> Iterator[tuple[str, Tree]]:
         """Return the text in containers that JAX takes apart, with the keys that lead there as they are written."""
         if self.is_text:

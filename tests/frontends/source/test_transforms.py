@@ -182,3 +182,30 @@ def run(xs):
     (op,) = ops(_START + code, "scan")
     assert [one.name for one in op.regions[0].ops if one.name not in REMARKS] == ["array.map", "py.return"]
     assert [one.name for one in op.regions[0].params] == ["c", "x"]
+
+
+@pytest.mark.parametrize(
+    ("brackets", "expected"),
+    [
+        ("jnp.mgrid[0:3, 0:4]", "2 3 4"),
+        ("jnp.mgrid[0:1:5j, 2:4]", "2 5 2"),
+        ("np.mgrid[1:4]", "3"),
+        ("np.r_[0:5, 2.0]", "6"),
+        ("jnp.c_[jnp.ones(3), jnp.zeros(3)]", "3 2"),
+    ],
+)
+def test_grids_in_brackets(brackets, expected):
+    assert shapes(f"import numpy as np\nimport jax.numpy as jnp\nresult = {brackets}\n") == [expected]
+
+
+def test_text_in_brackets_says_how_to_join():
+    assert shapes("import jax.numpy as jnp\nresult = jnp.r_['0,2', jnp.ones(2), jnp.ones(2)]\n") == ["?"]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("jnp.zeros", "3"), ("lambda n: jnp.ones((n, 2))", "3 2"), ("jnp.asarray", ""), ("lambda n: n * x", "7")],
+)
+def test_numbers_are_leaves(function, expected):
+    code = f"import jax\nimport jax.numpy as jnp\nx = jnp.ones(7)\nresult = jax.tree.map({function}, {{'a': 3}})['a']\n"
+    assert shapes(code) == [expected]

@@ -124,7 +124,7 @@ def _judge(op: Op) -> Iterator[Obligation]:
     tree = border.trees[0]
     if op.is_leaf:
         yield proved(op.span, "`is_leaf` decides what counts as a leaf")
-    elif tree.kind in CONTAINERS and any(_holds_shape(child) for child in tree.children):
+    elif tree.kind in CONTAINERS and any(child.holds_shape for child in tree.children):
         yield _taken_apart(op, use)
     elif tree.kind in CONTAINERS:
         yield proved(op.span, "no entry of the tree is a tuple of numbers")
@@ -240,12 +240,6 @@ def _parts(op: Op, use: Op, given: str) -> Obligation:
 
 def _is_shape(op: Op, leaf: Value) -> bool:
     return op.name in ("array.create", "key.draw", "array.expand") and op.arguments.get("shape") is leaf
-
-
-def _holds_shape(tree: Tree) -> bool:
-    if tree.kind == "tuple" and tree.children:
-        return all(child.kind == "number" for child in tree.children)
-    return tree.kind in CONTAINERS and any(_holds_shape(child) for child in tree.children)
 
 
 def _taken_apart(op: Op, use: Op) -> Obligation:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import Library, PartialValue
-from jaxaudit.frontends.source.values.model import Abstract, Const, TupleValue
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Slice, TupleValue
 from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
@@ -32,6 +32,54 @@ def _choosing(library: str) -> Handler:
     return select
 
 
+def _numbers(it: Interpreter, library: str, items: Sequence[Abstract], span: Span) -> list[Abstract]:
+    """Return items in brackets with the numbers that slices stand for: `0:5`, and `0:1:5j` with both ends."""
+    found: list[Abstract] = []
+    for item in items:
+        if isinstance(item, Slice):
+            start = Const(0) if item.start == NONE else item.start
+            match item.step:
+                case Const(value=complex() as step):
+                    given = Arguments((start, item.stop, Const(int(abs(step)))))
+                    item = it.call(Library(f"{library}.linspace"), given, span)
+                case step:
+                    steps = () if step == NONE else (step,)
+                    item = it.call(Library(f"{library}.arange"), Arguments((start, item.stop, *steps)), span)
+        found.append(item)
+    return found
+
+
+def _grid(library: str) -> Handler:
+    """Interpret `mgrid[0:3, 0:4]`, which is `stack(meshgrid(arange(3), arange(4), indexing="ij"))`."""
+
+    def mgrid(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+        if not given.positional or not all(isinstance(one, Slice) for one in given.positional):
+            return None
+        axes = _numbers(it, library, given.positional, span)
+        if len(axes) == 1:
+            return axes[0]
+        meshed = Arguments(tuple(axes), {"indexing": Const("ij")})
+        grids = it.call(Library(f"{library}.meshgrid"), meshed, span)
+        return it.call(Library(f"{library}.stack"), Arguments((grids,)), span)
+
+    return mgrid
+
+
+def _joining(library: str, function: str) -> Handler:
+    """Interpret `r_[0:3, x]` and `c_[x, y]`, which are `hstack([arange(3), x])` and `column_stack([x, y])`."""
+
+    def joined(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+        # Text says how to join: `r_["0,2", x, y]`.
+        if not given.positional or any(
+            isinstance(one, Const) and isinstance(one.value, str) for one in given.positional
+        ):
+            return None
+        parts = TupleValue(tuple(_numbers(it, library, given.positional, span)))
+        return it.call(Library(f"{library}.{function}"), Arguments((parts,)), span)
+
+    return joined
+
+
 def _make_with_state(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Return what makes a module and its state: `make_with_state(Net)`, to be called with the arguments of `Net`."""
     cls = given.get(0, "make_model")
@@ -45,8 +93,13 @@ def _made_with_state(it: Interpreter, given: Arguments, span: Span) -> Abstract 
 
 _MADE = "equinox.nn.make_with_state.made"
 
+_NUMPY = ("jax.numpy", "numpy")
+
 HANDLERS: dict[str, Handler] = {
-    **{f"{library}.select": _choosing(library) for library in ("jax.numpy", "numpy")},
+    **{f"{library}.select": _choosing(library) for library in _NUMPY},
+    **{f"{library}.mgrid": _grid(library) for library in _NUMPY},
+    **{f"{library}.r_": _joining(library, "hstack") for library in _NUMPY},
+    **{f"{library}.c_": _joining(library, "column_stack") for library in _NUMPY},
     "equinox.nn.make_with_state": _make_with_state,
     _MADE: _made_with_state,
 }

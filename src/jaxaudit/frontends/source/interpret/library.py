@@ -29,7 +29,7 @@ from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Library, name_of
 from jaxaudit.frontends.source.values.heap import ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, Sequence, TupleValue, Zip
-from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
+from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import SEVERAL_ARRAYS
@@ -39,7 +39,7 @@ from jaxaudit.libraries.lookup import ROWS, canonical, lookup, plays
 from jaxaudit.libraries.results import Made, Parts, Shaped
 from jaxaudit.libraries.rows import Row
 from jaxaudit.libraries.unmodelled import UNMODELLED
-from jaxaudit.spans import Span
+from jaxaudit.spans import NOWHERE, Span
 
 _COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy"}
 """The libraries whose functions were gone through: what takes a key there has a row."""
@@ -157,7 +157,7 @@ def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Spa
         made.name = leaf.value.name
         return leaf.at(made)
 
-    return rebuild(whole, on_leaf, it, numbers=True, data=True)
+    return rebuild(whole, on_leaf, it, number=lambda one: on_leaf(Leaf(materialise(it, one, NOWHERE))), data=True)
 
 
 def _emit(

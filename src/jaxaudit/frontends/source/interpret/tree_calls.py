@@ -40,7 +40,9 @@ _DEEPEST = 4
 _WHOLE = Const | FunctionValue | BoundMethod | PartialValue | Transformed | ClassValue | Library
 """What JAX takes for a leaf, whatever it holds."""
 
-_PLAIN = frozenset(("py.item", "py.const", "py.container", "py.call", "py.call_library", "py.return", "grad.stop"))
+_PLAIN = frozenset(
+    ("py.item", "py.const", "py.container", "py.call", "py.call_library", "py.global", "py.return", "grad.stop")
+)
 """Ops that calculate, beside those of arrays."""
 
 
@@ -113,7 +115,7 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
 
 
 def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span: Span) -> Abstract | None:
-    """Return `{"a": f(x), "b": f(y)}` for a function of the leaves of `{"a": x, "b": y}` that surely are arrays.
+    """Return `{"a": f(x), "b": f(2)}` for a function of the leaves of `{"a": x, "b": 2}`, arrays and numbers for sure.
 
     What may be a tree itself is mapped over as before. None where all may be, and for a function that does more than
     calculate: what it does with a key, or to an object, is done once for every leaf, and rules are to see the mapping
@@ -121,7 +123,9 @@ def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span:
     """
     shapes = trees_of(it, trees)
     columns = [_leaves(it, tree) for tree in trees]
-    if isinstance(trees[0], Leaf) or not any(one.array for one in columns[0]):
+    # Where a tuple of numbers may be meant for one leaf, rules are to see the mapping.
+    held_together = any(child.holds_shape for child in shapes[0].children)
+    if isinstance(trees[0], Leaf) or held_together or not any(map(_is_sure, columns[0])):
         return None
     if not all(_fits(shapes[0], one) for one in shapes) or len({len(one) for one in columns}) != 1:
         return None
@@ -130,16 +134,19 @@ def _apart(it: Interpreter, function: Abstract, trees: Sequence[Abstract], span:
         value.name = value.name or next((key for key in reversed(path) if key.isidentifier()), "")
     it.heap.begin()
     with it.builder.nested("function", "", span) as region:
-        rows = [row for row in zip(*columns, strict=True) if row[0].array]
+        rows = [row for row in zip(*columns, strict=True) if _is_sure(row[0])]
         made = [_called(it, function, Arguments(row), span) for row in rows]
+    arrays = [leaf.value for leaf, *_ in rows if isinstance(leaf, Leaf)]
     # A function that takes every leaf apart may be meant for what holds them: rules are to see the mapping.
-    if not all(map(_calculates, region.ops)) or _takes_apart(region.ops, [row[0].value for row in rows]):
+    if not all(map(_calculates, region.ops)) or _takes_apart(region.ops, arrays):
         it.heap.undo()
         return None
     it.heap.keep()
     it.builder.region.ops += region.ops
     results, rest = iter(made), iter(_of_others(it, function, columns, span))
-    whole = rebuild(trees[0], lambda leaf: next(results if leaf.array else rest), it, data=True)
+    whole = rebuild(
+        trees[0], lambda leaf: next(results if leaf.array else rest), it, number=lambda _: next(results), data=True
+    )
     note_mapped(it, whole, made, trees)
     return whole
 
@@ -151,10 +158,10 @@ def _takes_apart(ops: Sequence[Op], first: Sequence[Value]) -> bool:
 
 
 def _of_others(
-    it: Interpreter, function: Abstract, columns: Sequence[Sequence[Leaf]], span: Span
+    it: Interpreter, function: Abstract, columns: Sequence[Sequence[Leaf | Const]], span: Span
 ) -> tuple[Abstract, ...]:
     """Map a function over those leaves that may be trees themselves."""
-    rows = [row for row in zip(*columns, strict=True) if not row[0].array]
+    rows = [row for row in zip(*columns, strict=True) if not _is_sure(row[0])]
     whole = [TupleValue(column) for column in zip(*rows, strict=True)]
     made = _mapped(it, Arguments((function, *whole)), span, ()) if rows else None
     return made.items if isinstance(made, TupleValue) else ()
@@ -167,21 +174,26 @@ def _called(it: Interpreter, function: Abstract, given: Arguments, span: Span) -
     return it.call(function, given, span)
 
 
-def _leaves(it: Interpreter, tree: Abstract) -> list[Leaf]:
-    found: list[Leaf] = []
+def _leaves(it: Interpreter, tree: Abstract) -> list[Leaf | Const]:
+    found: list[Leaf | Const] = []
 
-    def note(leaf: Leaf) -> Leaf:
+    def note(leaf: Leaf | Const) -> Leaf | Const:
         found.append(leaf)
         return leaf
 
-    rebuild(tree, note, it, data=True)
+    rebuild(tree, note, it, number=note, data=True)
     return found
+
+
+def _is_sure(leaf: Leaf | Const) -> bool:
+    """Whether something is one leaf and holds no others."""
+    return isinstance(leaf, Const) or leaf.array
 
 
 def _fits(first: Tree, other: Tree) -> bool:
     """Whether two trees surely are one structure, in which every leaf is seen."""
-    if first.kind == "value":
-        return other.kind == "value"
+    if first.kind in ("value", "number"):
+        return other.kind in ("value", "number")
     held = first.kind in CONTAINERS or first.registered == "yes"
     if first.kind != "none" and not held:
         return False

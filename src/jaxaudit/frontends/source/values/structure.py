@@ -34,6 +34,7 @@ from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import NOWHERE, Span
 
 LeafMap = Callable[[Leaf], Abstract]
+NumberMap = Callable[[Const], Abstract]
 
 
 def leaves(it: Interpreter, value: Abstract) -> list[Value]:
@@ -89,61 +90,63 @@ def _gather_box(it: Interpreter, ref: Ref, seen: set[int], found: list[Value]) -
             found.append(value)
 
 
-def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = False, data: bool = False) -> Abstract:
-    """Return the same structure with every leaf replaced, with `numbers` also constants that JAX takes for leaves.
+def rebuild(
+    value: Abstract, leaf: LeafMap, it: Interpreter, *, number: NumberMap | None = None, data: bool = False
+) -> Abstract:
+    """Return the same structure with every leaf replaced, by `number` also constants that JAX takes for leaves.
 
     Containers in the heap are copied. With `data`, fields that a class makes part of its structure are left alone.
     """
     match value:
         case Leaf():
             return leaf(value)
-        case Const(value=int() | float() | complex()) if numbers:
-            return leaf(Leaf(materialise(it, value, NOWHERE)))
-        case Attribute() if numbers:
+        case Const(value=int() | float() | complex()) if number is not None:
+            return number(value)
+        case Attribute() if number is not None:
             # What JAX is given as a leaf is data, and no method.
             return leaf(it.load_attribute(value, NOWHERE))
         case TupleValue():
-            parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
+            parts = tuple([rebuild(item, leaf, it, number=number, data=data) for item in value.items])
             return TupleValue(parts, value.made, value.keys)
         case Record():
-            parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
+            parts = tuple([rebuild(item, leaf, it, number=number, data=data) for item in value.items])
             return replace(value, items=parts)
         case Sequence():
-            return replace(value, item=rebuild(value.item, leaf, it, numbers=numbers, data=data))
+            return replace(value, item=rebuild(value.item, leaf, it, number=number, data=data))
         case Ref():
-            return _rebuild_box(value, leaf, it, numbers=numbers, data=data)
+            return _rebuild_box(value, leaf, it, number=number, data=data)
         case _:
             return value
 
 
-def _rebuild_box(ref: Ref, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: bool) -> Abstract:
+def _rebuild_box(ref: Ref, leaf: LeafMap, it: Interpreter, *, number: NumberMap | None, data: bool) -> Abstract:
     # An object may hold itself; inside itself it stays the one it was.
     if ref.id in it.rebuilding:
         return ref
     it.rebuilding.add(ref.id)
     try:
-        return it.heap.new(_rebuilt(it.heap[ref], leaf, it, numbers=numbers, data=data))
+        return it.heap.new(_rebuilt(it.heap[ref], leaf, it, number=number, data=data))
     finally:
         it.rebuilding.discard(ref.id)
 
 
-def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: bool) -> Box:
+def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, number: NumberMap | None, data: bool) -> Box:
     def whole(value: Value) -> Value:
         return materialise(it, leaf(Leaf(value)), value.span)
 
     match box:
         case ListBox(items=items, kind=kind):
-            parts = tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in items])
+            parts = tuple([rebuild(item, leaf, it, number=number, data=data) for item in items])
             return ListBox(parts, kind, made=box.made, keys=box.keys)
         case DictBox(entries=entries, rest=rest):
-            inside = {key: rebuild(item, leaf, it, numbers=numbers, data=data) for key, item in entries.items()}
+            inside = {key: rebuild(item, leaf, it, number=number, data=data) for key, item in entries.items()}
             return DictBox(inside, None if rest is None else whole(rest), box.made)
         case ObjectBox(cls=cls, attrs=attrs, value=value):
-            roles = {key: role(cls, key) for key in attrs} if numbers or data else dict.fromkeys(attrs, "")
+            roles = {key: role(cls, key) for key in attrs} if number is not None or data else dict.fromkeys(attrs, "")
             inside = {
                 key: item
                 if data and roles[key] == "structure"
-                else rebuild(item, leaf, it, numbers=numbers and roles[key] == "data", data=data)
+                else rebuild(item, leaf, it, number=number if roles[key] == "data" else None, data=data)
                 for key, item in attrs.items()
             }
             return ObjectBox(cls, inside, None if value is None else whole(value), box.changed, box.made)
