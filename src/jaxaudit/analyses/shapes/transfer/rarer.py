@@ -308,13 +308,14 @@ def is_usual(op: Op) -> bool:
     return function not in _BY_NAME and function not in _ONLY
 
 
-def with_rarer(usual: Transfer) -> Transfer:
-    """Let a function that is known by its name come before what is usual for its kind of op."""
+def with_rarer(usual: Transfer, twin: str = "") -> Transfer:
+    """Let a function that is known by its name, or that of its twin, come before what is usual for its kind of op."""
 
     def transfer(op: Op, look: Look) -> Sequence[ShapeFact | None]:
-        known = _BY_NAME.get(op.qualified)
+        function = twin or op.qualified
+        known = _BY_NAME.get(function)
         found = NOTHING if known is None or look.has("*", "**") else known(look)
-        return usual(op, look) if found is NOTHING and op.qualified not in _ONLY else (found,)
+        return usual(op, look) if found is NOTHING and function not in _ONLY else (found,)
 
     return transfer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, sequence
 from jaxaudit.analyses.shapes.transfer import (
     any_rank,
     create,
@@ -41,12 +41,17 @@ _USUAL: Mapping[str, Transfer] = {
 
 def _on_host(op: Op, look: Look) -> Sequence[ShapeFact | None]:
     """Return what a function of NumPy makes: the shape that the function of JAX with its name would give."""
-    made = create.TABLE[op.name](op, look)
-    row = lookup(f"jax.{op.qualified}") if all(fact is None or fact is NOTHING for fact in made) else None
+    made, twin = create.TABLE[op.name](op, look), f"jax.{op.qualified}"
+    row = lookup(twin) if all(fact is None or fact is NOTHING for fact in made) else None
     transfer = None if row is None else _USUAL.get(row.op)
-    alike = made if transfer is None else transfer(op, look)
-    # NumPy computes in types of its own.
-    return [NOTHING if fact is None else array(fact.dims) for fact in alike] if alike is not made else made
+    return made if transfer is None else [_untyped(fact) for fact in rarer.with_rarer(transfer, twin)(op, look)]
+
+
+def _untyped(fact: ShapeFact | None) -> ShapeFact:
+    """Leave the dtypes out: NumPy computes in types of its own."""
+    if fact is not None and fact.items is not None:
+        return sequence(tuple(map(_untyped, fact.items)))
+    return NOTHING if fact is None else array(fact.dims)
 
 
 _HERE = {**_USUAL, "array.numpy": _on_host}
