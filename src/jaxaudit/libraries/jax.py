@@ -31,8 +31,8 @@ _TREES = merge(
         register_pytree_node_class register_pytree_with_keys_class register_static: cls
         register_pytree_with_keys: nodetype flatten_with_keys unflatten_func flatten_func
         """),
-    rows("jax.flatten_util", "array.join", "ravel_pytree: pytree -> (?, jax.flatten_util.Unravel)"),
-    rows("jax.flatten_util", "tree.other", "Unravel.__call__: flat"),
+    rows("jax.flatten_util", "array.join", "ravel_pytree: pytree -> (?, jax.flatten_util.Unravel)", holds="pytree"),
+    rows("jax.flatten_util", "tree.other", "Unravel.__call__: flat", roles="tree.unravel"),
 )
 
 KERNEL = "jax.experimental.pallas.pallas_call"

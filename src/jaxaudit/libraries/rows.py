@@ -48,6 +48,7 @@ ROLES = {
     "optimizer.make": "makes an optimizer of its two functions",
     "tree.leaves": "gives the leaves of a tree as a list",
     "tree.flatten": "gives the leaves of a tree and its structure",
+    "tree.unravel": "gives a tree like the one that its object was made of",
     "assertion": "raises where arrays are not as they should be",
     "assertion.shapes": "asserts the shapes of its first argument",
     "assertion.ranks": "asserts how many axes its first argument has",

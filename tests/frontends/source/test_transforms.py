@@ -209,3 +209,33 @@ def test_text_in_brackets_says_how_to_join():
 def test_numbers_are_leaves(function, expected):
     code = f"import jax\nimport jax.numpy as jnp\nx = jnp.ones(7)\nresult = jax.tree.map({function}, {{'a': 3}})['a']\n"
     assert shapes(code) == [expected]
+
+
+def test_what_ravels_a_tree_puts_it_back():
+    code = """
+        import jax
+        import jax.numpy as jnp
+        from jax.flatten_util import ravel_pytree
+
+        flat, unravel = ravel_pytree({"w": jnp.ones((3, 4)), "b": (jnp.zeros(2), 1.0)})
+        first = unravel(flat * 2)["w"]
+        result = jax.vmap(lambda one: unravel(one)["w"] @ jnp.ones(4))(jnp.ones((5, 15)))
+    """
+    assert [shapes(code, name) for name in ("flat", "first", "result")] == [["15"], ["3 4"], ["5 3"]]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("jax.jacfwd(f)(x, u)", "6 4"),
+        ("jax.jacrev(f, argnums=1)(x, u)", "6 2"),
+        ("jax.jacrev(f, (0, 1))(x, u)[1]", "6 2"),
+        ("jax.hessian(lambda x: (x**2).sum())(x)", "4 4"),
+        ("jax.vmap(jax.jacobian(f))(jnp.ones((5, 4)), jnp.ones((5, 2)))", "5 6 4"),
+        ("jax.jacfwd(lambda x: (x[:3], x), has_aux=True)(x)[0]", "3 4"),
+        ("jax.jacfwd(lambda p: p['a'] * 2)({'a': x, 'b': u})", "?"),
+    ],
+)
+def test_derivatives_have_the_axes_of_both_sides(call, expected):
+    code = f"{_START}f = lambda x, u: jnp.concatenate([x, u])\nx, u = jnp.ones(4), jnp.ones(2)\nresult = {call}\n"
+    assert shapes(code) == [expected]

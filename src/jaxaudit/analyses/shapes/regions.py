@@ -9,7 +9,7 @@ from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes import mapped
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, atoms_of, forget, join
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, atoms_of, forget, join, sequence
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.transfer import meshes
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -50,15 +50,39 @@ def _body(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
 
 def _returned(op: Op, look: Look) -> Facts:
     region = op.regions[0]
-    if op.transformation in JACOBIANS | {"make_jaxpr"}:
+    if op.transformation == "make_jaxpr":
         return ()
     left = [look.read(value) for value in region.results]
+    if op.transformation in JACOBIANS:
+        return _jacobians(op, left, look)
     if op.yields:
         return [_column(fact, region) for fact in left]
     if not region.shared:
         return left
     visible = {atom for value in op.operands for atom in atoms_of(look.read(value))}
     return [forget(fact, lambda atom: atom in visible or atom.born == 0) for fact in left]
+
+
+def _jacobians(op: Op, left: Facts, look: Look) -> Facts:
+    """A Jacobian has the axes of what the function gives, then those of its argument; a Hessian these twice."""
+    chosen, argnums, aux = op.differentiated, op.option("argnums", 0), op.option("has_aux", False)
+    several = isinstance(argnums, tuple)
+    count = len(argnums) if isinstance(argnums, tuple) else 1
+    # Of what holds several leaves each has a Jacobian of its own, in a tree that is not seen here.
+    if chosen is None or len(chosen) != count or (aux is not False and len(left) != 2):
+        return ()
+    inputs = [look.read(op.operands[at]) for at in chosen]
+
+    def of(fact: ShapeFact) -> ShapeFact:
+        made = [
+            NOTHING
+            if fact.dims is None or one.dims is None
+            else array((*fact.dims, *one.dims * (2 if op.transformation == "hessian" else 1)), fact.dtype)
+            for one in inputs
+        ]
+        return sequence(tuple(made)) if several else made[0]
+
+    return [of(fact) if at == 0 or aux is False else fact for at, fact in enumerate(left)]
 
 
 def _column(fact: ShapeFact, region: Region) -> ShapeFact:

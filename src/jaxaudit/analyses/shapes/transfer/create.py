@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, product
 from jaxaudit.analyses.labels import length_labels, made_by
@@ -53,10 +54,14 @@ def _from_data(look: Look) -> ShapeFact:
 
 
 def _arange(look: Look) -> ShapeFact:
-    if look.has("step") and look.raw("step") not in (None, 1):
-        bounds = [look.raw(name) for name in ("start", "stop", "step")]
+    bounds = [look.raw(name) for name in ("start", "stop", "step")]
+    if look.raw("stop") is None:
+        bounds[:2] = [0, bounds[0]]
+    stepped = bounds[2] not in (None, 1)
+    if stepped or float in map(type, bounds):
         whole = all(type(bound) is int for bound in bounds)
-        return array((_constant_range(look),), _dtype(look, "int32" if whole else None))
+        size = _constant_range(*bounds)
+        return array((size,), _dtype(look, "int32" if whole else "float32" if size.known else None))
     start, stop = look.fact("start"), look.fact("stop")
     if not look.has("stop"):
         start, stop = ShapeFact(), start
@@ -74,10 +79,11 @@ def _between(first: Dim, last: Dim) -> Dim:
     return (last - first).labelled(length_labels(first, last))
 
 
-def _constant_range(look: Look) -> Dim:
-    bounds = [look.raw(name) for name in ("start", "stop", "step")]
-    if all(isinstance(bound, int) for bound in bounds) and bounds[2]:
-        return constant(len(range(*bounds)))  # type: ignore[arg-type]
+def _constant_range(start: object, stop: object, step: object) -> Dim:
+    """Return how many numbers there are between two that are written down, as NumPy counts them."""
+    step = 1 if step is None else step
+    if isinstance(start, int | float) and isinstance(stop, int | float) and isinstance(step, int | float) and step:
+        return constant(max(0, ceil((stop - start) / step)))
     return UNKNOWN
 
 

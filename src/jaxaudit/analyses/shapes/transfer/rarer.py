@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, constant, product
 from jaxaudit.analyses.labels import made_by
@@ -262,7 +262,27 @@ def _simplex(look: Look) -> ShapeFact:
     return NOTHING if shape is None else array((*shape, *base.dims[-1:]), "float32")
 
 
+def _ravelled(look: Look) -> ShapeFact:
+    """Return what `ravel_pytree` gives: all elements of a tree in one row, and what puts them back."""
+    sizes, dtypes = list[Dim](), list[ShapeFact]()
+    for one in _parts(look.raw("pytree")):
+        leaf = array_like(look.of(one))
+        sizes.append(UNKNOWN if leaf.dims is None else product(leaf.dims))
+        dtypes.append(leaf)
+    total = sum(sizes, ZERO)
+    return sequence((array((total,), promote(dtypes)[0]), NOTHING))
+
+
+def _parts(tree: Argument) -> Iterator[Argument]:
+    if isinstance(tree, tuple | Mapping):
+        for part in tree.values() if isinstance(tree, Mapping) else tree:
+            yield from _parts(part)
+    elif tree is not None:
+        yield tree
+
+
 _BY_NAME: Mapping[str, Single] = {
+    "jax.flatten_util.ravel_pytree": _ravelled,
     **MATRICES,
     **{f"jax.numpy.{name}": _convolve for name in ("convolve", "correlate")},
     **{f"jax.scipy.signal.{name}": _convolve for name in "convolve convolve2d correlate correlate2d".split()},

@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.values.callables import Transformed
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
 from jaxaudit.libraries.classes import bases
-from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.lookup import lookup, plays
 from jaxaudit.libraries.results import Parts
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
@@ -25,8 +25,14 @@ from jaxaudit.spans import Span
 
 def holding(made: Abstract, row: Row, given: Arguments) -> Abstract:
     """Return a new library object with what it will call later."""
-    held = _held(row, given) if row.holds and isinstance(made, Leaf) else None
-    return Leaf(made.value, made.cls, held) if held is not None and isinstance(made, Leaf) else made
+    held = _held(row, given) if row.holds else None
+    if held is None:
+        return made
+    if isinstance(made, TupleValue):
+        # One of several results is the object.
+        parts = (one if isinstance(one, Leaf) and not one.cls else holding(one, row, given) for one in made.items)
+        return TupleValue(tuple(parts))
+    return Leaf(made.value, made.cls, held) if isinstance(made, Leaf) else made
 
 
 def _held(row: Row, given: Arguments) -> Abstract | None:
@@ -39,6 +45,8 @@ def _held(row: Row, given: Arguments) -> Abstract | None:
 
 def instead(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract | None:
     """Return the result of a method that does nothing but call what its object holds; None for any other."""
+    if plays(f"{receiver.cls}.{name}", "tree.unravel"):
+        return None
     if name == "__call__" and isinstance(lifted := receiver.holds, Transformed):
         made = lifts.apply(it, lifted, given, span, bound=False)
         return it.unknown("a lifted layer", span) if made is None else made
@@ -64,6 +72,8 @@ def followed(it: Interpreter, receiver: Leaf, row: Row, given: Arguments, made: 
     """Return the result of a method that calls what its object holds, else what the op of the method gives."""
     if receiver.holds is None or given.star is not None or given.stars is not None or not isinstance(made, Leaf):
         return made
+    if "tree.unravel" in row.roles:
+        return leaf_by_leaf(it, receiver.holds, made.value, span)
     like = row.like()
     if like is not None and like.param == "self":
         return Leaf(made.value, made.cls, given.keywords.get(row.holds, receiver.holds))
