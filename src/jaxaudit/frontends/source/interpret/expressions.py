@@ -86,6 +86,8 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
         return it.unknown(f"the name {identifier} is not defined in what was read", span, identifier)
     if module.ended and identifier in module.rebound:
         return it.unknown(f"{identifier} stands for one library first and for another later", span, identifier)
+    if module.ended and identifier in module.replaced.values() and _is_replaced(it):
+        return it.unknown(f"{identifier} stands for one function first and for another later", span, identifier)
     changing = isinstance(found, Const) and identifier in module.changing
     if it.frame.kind == "module" or not (isinstance(found, Leaf) or changing):
         return found
@@ -98,6 +100,14 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
     if it.compiled and identifier in module.changing:
         it.note_read("global", module.name, identifier, span, reads[identifier])
     return reads[identifier]
+
+
+def _is_replaced(it: Interpreter) -> bool:
+    """Whether the open code is of a function of a module that has given its name to another one by now."""
+    scope, module = it.frame, it.frame.module
+    while scope.parent is not None and scope.parent.kind != "module":
+        scope = scope.parent
+    return scope.function is not None and scope.function.node in module.replaced
 
 
 def binary(it: Interpreter, node: ast.BinOp) -> Abstract:

@@ -27,7 +27,7 @@ from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
-from jaxaudit.frontends.source.values.callables import FunctionValue
+from jaxaudit.frontends.source.values.callables import FunctionValue, written_in
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Sequence, sized
 from jaxaudit.frontends.source.values.structure import leaves
@@ -38,6 +38,9 @@ from jaxaudit.spans import Span, span_of
 def define(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Exit:
     """Interpret a `def`: decorators are applied from the inside out."""
     function = make(it, node, node.name)
+    before = written_in(it.frame.env.get(node.name, NONE))[0]
+    if it.frame.kind == "module" and before is not None:
+        it.frame.module.replaced.update({before.node: node.name})
     it.frame.env[node.name] = decorators.apply(it, function, node)
     return Exit.FALL
 
