@@ -76,9 +76,9 @@ def run_arms(
         it.frame.asked = {**known, **dict.fromkeys(asked_about(it, test), condition)}
         it.frame.is_conditional = True
     doubtful = test is not None and asks_kind(it, test, condition)
-    it.frame.guarded += doubtful
+    it.frame.doubt(doubtful)
     outcomes = [_run(it, arm, before, reads, span) for arm in arms]
-    it.frame.guarded -= doubtful
+    it.frame.doubt(-doubtful)
     falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
     merger = _Merger(it, falling, span)
     env = merger.environment(before) if falling else before

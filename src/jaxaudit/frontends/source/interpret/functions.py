@@ -29,7 +29,7 @@ from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
 from jaxaudit.frontends.source.values.callables import FunctionValue, written_in
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Sequence, sized
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Sequence, sized
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span, span_of
@@ -229,7 +229,11 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
         returns = [*returns, NONE] if returns else [NONE]
     if not returns:
         return it.unknown("the function never returns", it.span(node.body[-1]))
-    return join(it, returns, "return", it.span(node.body[-1]))
+    result = join(it, returns, "return", it.span(node.body[-1]))
+    if frame.tried and isinstance(result, Leaf) and all(isinstance(one, Const) for one in returns):
+        # Whether something raised for the arguments tells what kind of thing they are.
+        it.kinds.add(result.value)
+    return result
 
 
 def _generated(it: Interpreter, frame: Frame, span: Span) -> Abstract:

@@ -160,6 +160,7 @@ def try_(it: Interpreter, node: ast.Try) -> Exit:
     else:
         body = _block(it, [*node.body, *node.orelse])
         forgives = any(_forgives(it, handler) for handler in node.handlers)
+        it.frame.tried |= forgives
         arms = [Arm("try", _forgiving(it, body) if forgives else body)]
         arms += [Arm("except", _handler(it, handler)) for handler in node.handlers]
         leaving = run_arms(it, arms, it.span(node), "try")
