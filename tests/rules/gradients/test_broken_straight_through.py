@@ -47,6 +47,15 @@ PROGRAMS = {
 
         jax.grad(lambda x: rendered(x).sum())(jnp.ones(3))
         """,
+    "a helper that is tried with constants": """
+        def passed(x, choose):
+            return x - jax.lax.stop_gradient(x) + jax.lax.stop_gradient(choose(x))
+
+        def signs(x):
+            return passed(jnp.where(x == 0.0, 1e-6, x), jnp.sign)
+
+        assert signs(jnp.array([1.0, 0.0, -2.0])).sum() == 1.0
+        """,
     "what is rounded is a difference": """
         def passed(x, choose):
             return x - jax.lax.stop_gradient(x) + jax.lax.stop_gradient(choose(x))

@@ -202,6 +202,9 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
     parts = _parts(op, flow)
     if all(counts.times == 1 for counts in parts.values()) or _given_twice(op, flow):
         return
+    if all(map(flat.is_flat, parts)):
+        # Of constants alone there is no gradient that anything could stand in for.
+        return
     hard = [value for value in parts if flat.is_choice(value)]
     # Without a stop anywhere, only an array shows that a sum is no arithmetic on sizes.
     if not any(counts.stopped for counts in parts.values()) and shapes.of(op.result).dtype is None:

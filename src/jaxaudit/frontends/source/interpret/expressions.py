@@ -18,7 +18,7 @@ from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.values.heap import OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Ref, Slice, named
-from jaxaudit.frontends.source.values.sides import settled, sides
+from jaxaudit.frontends.source.values.sides import answered, settled, sides
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.type_tests import is_for_others, narrowed
 from jaxaudit.ir import Exit, Size, Value
@@ -303,6 +303,8 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
         if (chosen := choice(it, node.test)) is not None:
             chosen.note(it)
         return it.evaluate(node.body if known else node.orelse)
+    if (here := answered(it, node.test)) is not None:
+        return it.evaluate(node.body if here else node.orelse)
     span = it.span(node)
     asked = test(it, condition, "conditional expression", span)
 

@@ -107,6 +107,7 @@ def _read_in_place(it: Interpreter, function: FunctionValue, given: Arguments, s
     """Read the body of a function where it is called: what it gives is the very value that its body made."""
     inputs = parametrise(it, given.all())
     before = records(it, inputs.values)
+    it.standing.update(zip(inputs.params, inputs.operands, strict=True))
     with it.builder.nested("function", function.name, function_span(function), inputs.params) as region:
         made = enter(it, function, replaced(given, inputs))
     out = leaves_in_order(it, made, copy=False)
@@ -175,7 +176,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         place = f"{frame.place}:{frame.opened}"
         frame.env.update([(name, sized(value, name, place)) for name, value in bound.items()])
         bindings.note_parameters(it, function, frame.env)
-        result = _body(it, function, frame)
+        with it.own_sides():
+            result = _body(it, function, frame)
         declare_result(it, function, result)
         return result
     finally:
