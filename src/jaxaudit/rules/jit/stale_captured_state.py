@@ -251,6 +251,8 @@ def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | N
 
     The turns of a loop hand the container on, and the function was made before the loop.
     """
+    if package(call.spelling) not in PLAIN:
+        return None
     inside = [*compiled_ops(call)]
     reads = [one for one in inside if one.name == "py.read" and (one.kind, one.owner, one.subject) in written]
     if any(one.kind in ("global", "closure") for one in reads):
@@ -261,7 +263,7 @@ def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | N
         anew = {state for one in loop.regions[0].walk() if (state := changed(one)) is not None}
         told = {one.arguments.get("value") for one in reads if (one.kind, one.owner, one.subject) in anew}
         for param, following in Loop(loop).successors:
-            changing = param not in told and following is not param and package(call.spelling) in PLAIN
+            changing = param not in told and following is not param and flow.maker(following) not in inside
             readers = (one for one in inside if changing and param in one.operands and not _is_apart(one, flow))
             if (reader := next(readers, None)) is not None:
                 return reader, flow.maker(following) or loop, loop
