@@ -35,7 +35,7 @@ PROGRAMS = {
             wandb.init(config=settings, project="one")
             train(settings)
             train(Kept())
-        """,
+        """
 }
 
 

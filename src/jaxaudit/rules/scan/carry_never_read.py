@@ -85,7 +85,7 @@ class CarryNeverRead(Rule):
                     continue
                 twice = [one for one, other in loop.successors if other is following and one is not param]
                 if any(map(flow.is_read, twice)):
-                    yield proved(op.span, f"the next turn reads what {named(param, 'it')} is, as {named(twice[0], 'it')}")
+                    yield proved(op.span, f"{named(param, 'it')} is also carried as {named(twice[0], 'what is read')}")
                 elif param in unread and not _is_read(param, op, flow):
                     yield _finding(unread[param], op, following, flow)
                 elif flow.is_read(param):
