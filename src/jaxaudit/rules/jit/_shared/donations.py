@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from math import prod
+from string import ascii_lowercase
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
@@ -14,9 +14,6 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.trees import nodes
-
-_WIDTH = re.compile(r"\d+$")
-"""How many bits a dtype has, by the end of its name."""
 
 
 def has_heir(node: Tree, op: Op, shapes: Shapes) -> bool:
@@ -46,10 +43,10 @@ def _is_other(made: ShapeFact, given: ShapeFact) -> bool:
 def _bits(fact: ShapeFact) -> int | None:
     """Return how large an array is, where that is known."""
     sizes = [size for size in fact.dims or () if isinstance(size, int)]
-    width = _WIDTH.search(fact.dtype or "")
-    if fact.dims is None or len(sizes) < len(fact.dims) or width is None:
+    width = (fact.dtype or "").lstrip(ascii_lowercase)
+    if fact.dims is None or len(sizes) < len(fact.dims) or not width.isdigit():
         return None
-    return prod(sizes) * int(width[0])
+    return prod(sizes) * int(width)
 
 
 def _is_joined(made: Value, value: Value, call: Op, flow: Flow) -> bool:
