@@ -49,3 +49,37 @@ def f(x, flag, other):
  {body}
 """
     assert shapes(_START + code) == expected
+
+
+@pytest.mark.parametrize(
+    ("setup", "expected"), [("raise ValueError('one or the other')", ["2", "?"]), ("pass", ["2", "3", "?"])]
+)
+def test_an_object_is_what_its_setup_lets_it_be(setup: str, expected: list[str]) -> None:
+    code = f"""
+import flax.linen as nn
+
+def found(made):
+    result = made * 2
+    return 0
+
+class Base(nn.Module):
+    flag: bool = False
+    def run(self):
+        return found(self.size())
+
+class Local(Base):
+    def run(self):
+        if self.flag:
+            return super().run()
+        return self.size()
+    def size(self):
+        return jnp.ones(2)
+
+class Last(Local):
+    def setup(self):
+        if self.flag:
+            {setup}
+    def size(self):
+        return jnp.ones(3)
+"""
+    assert sorted(set(shapes(_START + code))) == expected
