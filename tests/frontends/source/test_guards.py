@@ -33,6 +33,47 @@ def test_a_default_is_made_only_where_none_is_given(call: str, expected: list[st
     assert shapes(_START + _DEFAULT + call) == expected
 
 
+_MADE = """
+def g(key, x, y):
+    f(jnp.ones(3), {given})
+"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "jax.random.split(key)[0]",
+        "jax.random.normal(key, (2,))",
+        "x * y",
+        "-x",
+        "x > y",
+        "jax.vmap(lambda one: one + y)(x)",
+        "jax.lax.scan(lambda c, one: (c + one, c + y), x * 1.0, y)[1]",
+        "x * y if len(x) > 2 else x > y",
+    ],
+)
+def test_what_is_computed_is_not_none(given: str) -> None:
+    made = ops(_START + _DEFAULT + _MADE.format(given=given), "array.create")
+    assert (9,) not in [op.arguments.get("shape") for op in made]
+
+
+@pytest.mark.parametrize("given", ["x", "x[0]", "x or y", "x * y if len(x) > 2 else y", "y.mask"])
+def test_what_may_be_none_enters_both_sides(given: str) -> None:
+    assert len(ops(_START + _DEFAULT + _MADE.format(given=given), "py.test")) >= 1
+
+
+def test_a_loop_may_exchange_what_is_computed_for_none() -> None:
+    code = """
+def g(n, c, y):
+    x = y * 2
+    for _ in range(n):
+        if x is None:
+            found = jnp.ones(4)
+        x = None if c else x
+"""
+    assert shapes(_START + code, "found") != []
+
+
 def test_a_value_that_may_be_none_enters_both_sides() -> None:
     code = "def g(m):\n    return f(jnp.ones(3), m)\n"
     (branch,) = ops(_START + _DEFAULT + code, "py.branch")

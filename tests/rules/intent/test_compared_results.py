@@ -26,3 +26,80 @@ def test_results_that_are_compared(compared):
     assert report.issues == ()
     (found,) = report.warnings
     assert "both results are compared with each other" in found.current
+
+
+EVALUATION = """
+import jax
+import jax.numpy as jnp
+
+def predict(weights, points, key, count):
+    keys = jax.random.split(key, count)
+    values = jax.vmap(lambda k: points @ (weights + jax.random.normal(k, weights.shape)))(keys)
+    return values.mean(0), values.std(0)
+
+def error(mean, truth):
+    return jnp.mean((mean - truth) ** 2)
+
+def main(weights, near, far, truth, key):
+    mean, spread = predict(weights, near, key, 64)
+    _, other = predict(weights, far, key, 64)
+    {}
+
+main(jnp.zeros(4), jnp.ones((30, 4)), jnp.ones((2, 4)), jnp.ones(30), jax.random.key(0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (
+            'print(float(error(mean, truth)))\n    print("near", float(spread.mean()), "far", float(other.mean()))',
+            "warning",
+        ),
+        ('print(f"{float(error(mean, truth))} {float(other.mean())}")', "warning"),
+        ("return spread.mean() + other.mean()", "error"),
+        ("return weights * error(mean, truth) * other.mean()", "error"),
+    ],
+)
+def test_results_that_are_only_reported_side_by_side(end, expected):
+    report = audit([SourceFile("keys.py", EVALUATION.format(end))], Config(select=("key-reused",))).report
+    assert [one.severity for one in (*report.issues, *report.warnings)] == [expected]
+
+
+NESTED = """
+import jax
+import jax.numpy as jnp
+
+def act(weights, state, key):
+    return state @ weights + jax.random.normal(key, (3,))
+
+def draws(weights, points, key):
+    def one(k{more}):
+        {body}
+        return jax.vmap(act, (None, 0, None))(weights, {states}, k)
+    return jax.vmap(one)(jax.random.split(key, 8){given})
+
+draws(jnp.zeros((4, 3)), jnp.ones((8, 2, 4)), jax.random.key(0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({"more": "", "body": "...", "states": "points[0]", "given": ""}, "warning"),
+        ({"more": ", states", "body": "...", "states": "states", "given": ", points"}, "error"),
+        (
+            {
+                "more": "",
+                "body": "k, start = jax.random.split(k); states = jax.random.normal(start, (2, 4))",
+                "states": "states",
+                "given": "",
+            },
+            "error",
+        ),
+    ],
+)
+def test_one_draw_for_all_points_of_a_map_over_keys(parts, expected):
+    """Members that have states of their own share the numbers of no draw."""
+    found = audit([SourceFile("keys.py", NESTED.format(**parts))], Config(select=("same-key-across-vmap",))).report
+    assert [one.severity for one in (*found.issues, *found.warnings)] == [expected]

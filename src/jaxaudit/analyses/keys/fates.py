@@ -12,14 +12,15 @@ from jaxaudit.analyses.queries import entered, left, reached, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, ORDERINGS, PLOTS, RANKINGS
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import INLINE, LOOKED_AT, PYTHON_LOOPS, VOCABULARY
+from jaxaudit.ir.ops import CALLS, INLINE, LOOKED_AT, PYTHON_LOOPS, VOCABULARY
 from jaxaudit.ir.record import mutable, record
 
 _PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container", "py.to_python", "py.loop", "py.while"))
 _KEEPS_ELEMENTS = frozenset(
     ("array.map", "array.select", "array.convert", "array.reshape", "array.expand", "array.squeeze", "py.container")
 )
-_TELLS = frozenset(("py.append", "py.format", "py.print"))
+_TEXTS = ("py.format", "py.print")
+_TELLS = frozenset(("py.append", *_TEXTS))
 _HARMLESS = LOOKED_AT | {"py.call_unknown"}
 
 
@@ -102,8 +103,10 @@ class Fates:
         return set(walk(op.results, step))
 
     def are_apart(self, first: Op, second: Op) -> bool:
-        """Whether nothing depends on the results of both ops."""
-        return reached(self.flow, first.results).isdisjoint(reached(self.flow, second.results))
+        """Whether nothing depends on the results of both ops but a text that shows them side by side."""
+        one, other = (reached(self.flow, op.results) for op in (first, second))
+        texts = {text for op in self.flow.program.named(*_TEXTS) for text in op.results}
+        return one & other <= reached(self.flow, texts)
 
     def are_ranked(self, op: Op) -> bool:
         """Whether results are ranked or searched for the best one."""
@@ -201,8 +204,10 @@ class _Walk:
                 self.found.add(fate)
                 continue
             self.inside.update(map(id, reader.regions))
-            looks = reader.name in _PARTS or reader.name.startswith("array.")
-            made = () if reader.name in PYTHON_LOOPS else reader.results
+            # What a call does is seen in its body.
+            body = reader.name in CALLS and bool(reader.regions)
+            looks = body or reader.name in _PARTS or reader.name.startswith("array.")
+            made = () if body or reader.name in PYTHON_LOOPS else reader.results
             yield from ((one, far or not looks) for one in (*made, *entered(reader, value)))
 
     def _fate(self, reader: Op, value: Value, *, far: bool) -> Fate | None:

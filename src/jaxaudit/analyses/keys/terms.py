@@ -9,7 +9,7 @@ splits of one key thus have different terms: splitting twice is found at the sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from typing import TypeVar
 
@@ -294,6 +294,15 @@ def root(term: Term) -> Term:
     while isinstance(term, (Row, Part, Each, View, Repeat)):
         term = term.base
     return term
+
+
+def history(term: Term) -> Iterator[Term]:
+    """Return the key that a term is a part of, the one that was split or folded to give it, and so on back."""
+    term = root(term)
+    yield term
+    while isinstance(term, (Split, Fold)):
+        term = root(term.parent)
+        yield term
 
 
 def is_opaque(term: Term) -> bool:

@@ -247,6 +247,7 @@ SIGNALS = (
     Signal("aligned", Level.WARNING, sharing.aligned, _KEYS),
     Signal("compared", Level.WARNING, results.compared, _KEYS),
     Signal("spelled out", Level.WARNING, sharing.spelled_out, frozenset(("same-key-across-vmap",))),
+    Signal("drawn once", Level.WARNING, sharing.drawn_once, frozenset(("same-key-across-vmap",))),
     Signal("held fixed", Level.WARNING, sharing.held_fixed, _KEYS),
     Signal("tried out", Level.WARNING, _tried_out, _KEYS),
 )

@@ -11,7 +11,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts, Use
 from jaxaudit.analyses.keys.fates import is_init
-from jaxaudit.analyses.keys.terms import Repeat, Split, Stack, root, rows_behind
+from jaxaudit.analyses.keys.terms import Repeat, Split, Stack, history, root, rows_behind
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import operands_of, reached, through_ops, walk
 from jaxaudit.ir import Argument, Op, Value
@@ -117,6 +117,22 @@ def spelled_out(one: Obligation, facts: Facts) -> str:
         not given.isdisjoint(walk((value,), lambda part: operands_of(facts.flow, part, _TAKEN))) for value in keyed
     )
     return "`in_axes` says so for the key that a caller gives" if said else ""
+
+
+def drawn_once(one: Obligation, facts: Facts) -> str:
+    """Read from a map around, over keys alone: `vmap(lambda key: vmap(lambda x: net(x, key))(points))(keys)`."""
+    around, keys = one.subject.around, keys_of(facts)
+    inner = Mapped.of(around) if around is not None and around.name == "vmap" else None
+    if inner is None or around is None:
+        return ""
+    used, points = set(history(one.subject.uses[0].term)), [whole for _, whole in inner.elements]
+    for _, outer in keys.places.up(keys.places.region_of[around]):
+        mapped = Mapped.of(outer) if outer is not None else None
+        elements = [param for param, _ in mapped.elements] if mapped is not None else []
+        if any(keys.term(param) in used for param in elements):
+            shared = reached(facts.flow, elements).isdisjoint(points)
+            return "each key of the map around is drawn from once for all the points, it seems" if shared else ""
+    return ""
 
 
 def _maps_keys_alone(keys: KeyFacts, around: Op) -> bool:

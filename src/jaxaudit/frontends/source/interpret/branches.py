@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
+from jaxaudit.frontends.source.values.folding import is_never_none
 from jaxaudit.frontends.source.values.frames import Env, Frame
 from jaxaudit.frontends.source.values.heap import Box, ListBox, Moment, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
@@ -281,7 +282,8 @@ def one_of(it: Interpreter, value: Value, values: Sequence[Abstract]) -> Leaf:
     arrays = all(isinstance(one, Leaf) and one.array for one in values)
     if any(isinstance(one, Leaf) and one.value in it.outside for one in values):
         it.outside.add(value)
-    return Leaf(value, common_class(values), _held_by_all(values), arrays, options(it, values))
+    exists = all(is_never_none(it, one) for one in values)
+    return Leaf(value, common_class(values), _held_by_all(values), arrays, options(it, values), exists)
 
 
 def _held_by_all(values: Sequence[Abstract]) -> Abstract | None:

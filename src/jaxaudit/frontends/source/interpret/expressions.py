@@ -161,7 +161,7 @@ def apply_binary(
     made = it.emit(op, span, arguments, attrs).result
     if function == "multiply" and any(operators.is_filler(it, side) for side in (left, right)):
         return it.heap.new(OpaqueBox(made))
-    return Leaf(made, array=_is_array(left) or _is_array(right))
+    return Leaf(made, array=_is_array(left) or _is_array(right), exists=True)
 
 
 def _is_array(value: Abstract) -> bool:
@@ -196,7 +196,7 @@ def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
         return Leaf(it.emit("py.operator", span, {"x": value}, {"operator": "not"}).result)
     attrs = {"function": OPERATORS[type(node.op).__name__].function, "operator": True}
     made = it.emit("array.map", span, {"x": argument(it, operand, span)}, attrs).result
-    return Leaf(made, array=_is_array(operand))
+    return Leaf(made, array=_is_array(operand), exists=True)
 
 
 def _inverts_truth(operator: ast.unaryop, operand: Abstract) -> bool:
@@ -239,7 +239,7 @@ def _compare_pair(
             # `0 < x` is `x > 0`.
             function, arguments = MIRRORED[function], {"x": arguments["y"], "y": arguments["x"]}
         made = it.emit("array.map", span, arguments, {"function": function, "operator": True, **notes}).result
-        return Leaf(made, array=_is_array(left) or _is_array(right))
+        return Leaf(made, array=_is_array(left) or _is_array(right), exists=True)
     word = _WORDS[type(operator)]
     if word.endswith("in"):
         own = operators.contains(it, left, right, span)

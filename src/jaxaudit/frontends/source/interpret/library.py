@@ -36,7 +36,7 @@ from jaxaudit.ir.functions import SEVERAL_ARRAYS
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.lookup import ROWS, canonical, lookup, plays
-from jaxaudit.libraries.results import Made, Parts
+from jaxaudit.libraries.results import Made, Parts, Shaped
 from jaxaudit.libraries.rows import Row
 from jaxaudit.libraries.unmodelled import UNMODELLED
 from jaxaudit.spans import Span
@@ -174,8 +174,10 @@ def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> A
     if not any(isinstance(part, Made) for part in parts):
         like = row.like()
         cls = row.cls if like is None or like.param != "self" else name.rpartition(".")[0]
-        several = bool(parts) or name.rpartition(".")[2] in SEVERAL_ARRAYS
-        return Leaf(value, cls, array=row.op in ARRAYS and not several and not cls)
+        # A key that is split gives one array of keys, unlike an array.
+        several = bool(parts) or (row.op != "key.split" and name.rpartition(".")[2] in SEVERAL_ARRAYS)
+        drawn = row.op == "key.draw" and isinstance(row.result, Shaped)
+        return Leaf(value, cls, array=row.op in ARRAYS and not several and not cls, exists=drawn)
     classes = [part.cls if isinstance(part, Made) else "" for part in parts]
     unpacked = it.emit("py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes))
     return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))

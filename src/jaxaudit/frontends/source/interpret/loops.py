@@ -18,7 +18,7 @@ from jaxaudit.frontends.source.notes.bindings import held
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import element, trip_count
-from jaxaudit.frontends.source.values.folding import truth
+from jaxaudit.frontends.source.values.folding import is_never_none, truth
 from jaxaudit.frontends.source.values.frames import Env, Frame, LoopExits, assigned_names, changing
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
@@ -250,6 +250,8 @@ class Loop:
 
     def _is_still(self, head: Leaf, end: Abstract) -> bool:
         """Whether what is known of a value at the beginning of a turn is true of it at the end."""
+        if head.exists and not is_never_none(self.it, end):
+            return False
         if not isinstance(end, Leaf):
             return head.holds is None and not head.array and (not head.options or end in head.options)
         held = head.holds is None or (end.holds is not None and same(head.holds, end.holds))

@@ -141,7 +141,7 @@ def fold_compare(it: Interpreter, op: ast.cmpop, left: Abstract, right: Abstract
             return Const(bool(_COMPARE[type(op)](left.value, right.value)))
         except TypeError:
             return None
-    if isinstance(op, ast.Is | ast.IsNot) and _is_never_none(it, left) and right == Const(None):
+    if isinstance(op, ast.Is | ast.IsNot) and is_never_none(it, left) and right == Const(None):
         return Const(isinstance(op, ast.IsNot))
     if isinstance(op, ast.Eq | ast.NotEq):
         same = _equal(left, right)
@@ -184,13 +184,14 @@ def _is_same(left: Abstract, right: Abstract) -> bool | None:
     return False if apart or _is_function(right) else None
 
 
-def _is_never_none(it: Interpreter, value: Abstract) -> bool:
+def is_never_none(it: Interpreter, value: Abstract) -> bool:
+    """Whether a value is surely not None."""
     box = it.heap[value] if isinstance(value, Ref) else value
     if isinstance(box, ObjectBox | Record) and box.derived:
         # Who asks for None does not believe the annotation.
         return False
     if isinstance(value, Leaf):
-        return value.array or value.cls.startswith("builtins.") or value.holds is not None
+        return value.array or value.exists or value.cls.startswith("builtins.") or value.holds is not None
     return not isinstance(value, Const | Attribute | Library) or _is_function(value)
 
 

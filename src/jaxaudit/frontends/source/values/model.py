@@ -37,10 +37,12 @@ class Leaf:
     """True for what is surely an array: neither None nor a container."""
     options: tuple[Abstract, ...] = ()
     """What it may be, where it is one of several functions, objects or None."""
+    exists: bool = False
+    """True for what is surely not None, whatever it is: the result of an operator, or numbers that were drawn."""
 
     def at(self, value: Value) -> Leaf:
         """Return the same object as another value, beyond the border of a region."""
-        return Leaf(value, self.cls, self.holds, self.array, self.options)
+        return Leaf(value, self.cls, self.holds, self.array, self.options, self.exists)
 
 
 @entity
