@@ -89,7 +89,7 @@ def trip_count(it: Interpreter, iterable: Abstract) -> int | None:
         counts = [trip_count(it, part) for part in iterable.parts]
         # A part of unknown length may end the loop before the others do.
         known = [count for count in counts if count is not None]
-        return min(known, default=None) if len(known) == len(counts) else None
+        return min(known, default=None) if len(known) == len(counts) or 0 in known else None
     if isinstance(iterable, Const) and isinstance(iterable.value, str | bytes):
         return len(iterable.value)
     items = known_items(it, iterable)
