@@ -147,6 +147,8 @@ class Attributes:
     augmented = _flag("augmented")
     refuses = _text("refuses")
     """The decorator or base of a class that refuses arrays as defaults."""
+    is_anew = _flag("anew")
+    """Whether a function gives the default of a field to each instance."""
     guarded = _flag("guarded")
     """Whether a `try` around it goes on after an exception of JAX."""
     questioned = _items("questioned")

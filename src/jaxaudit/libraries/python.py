@@ -79,7 +79,7 @@ _WRITES = merge(
     rows("json", "py.print", "dump: obj fp", roles="writes"),
     rows("numpy", "array.numpy", "save: file arr\nsavetxt: fname X\nsavez savez_compressed: file *args"),
     rows("wandb", "py.print", "log Run.log: data step", roles="writes"),
-    rows("wandb", "py.call_library", "init:", result="wandb.Run"),
+    rows("wandb", "py.call_library", "init:", result="wandb.Run", roles="writes"),
     rows("mlflow", "py.print", "log_metric: key value step\nlog_metrics: metrics step", roles="writes"),
     rows("tqdm", "py.print", "tqdm.set_postfix: ordered_dict\ntqdm.set_description: desc", roles="writes"),
     *(

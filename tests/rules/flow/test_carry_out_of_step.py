@@ -4,6 +4,26 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what advances another part of the state gets the step before": """
+        class Schedule:
+            def advance(self, progress, steps):
+                return progress + jnp.tanh(steps), steps > 9
+
+        def train(schedule, carry, x):
+            steps, progress = carry
+            progress, done = schedule.advance(progress, steps)
+            steps = steps + x
+            return (steps, progress), done
+
+        def check(schedule, steps, progress, x):
+            steps = steps + x
+            progress, done = schedule.advance(progress, steps)
+            return steps, progress, done
+
+        def run(carry, x):
+            schedule = Schedule()
+            return train(schedule, carry, x), check(schedule, carry[0], carry[1], x)
+        """,
     "the observation of the state that an episode ended in goes on with a new one": """
         class Room(NamedTuple):
             heat: jax.Array

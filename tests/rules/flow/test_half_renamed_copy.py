@@ -29,6 +29,14 @@ LEFT = {
     """,
 }
 ALIKE = {
+    "a variable that each line binds for itself": """
+        def directions(s_steps, t_steps, s_size, t_size):
+            s_scaled = jax.tree.map(lambda s: s / (1e-8 + s_size), s_steps)
+            t_scaled = jax.tree.map(lambda s: s / (1e-8 + t_size), t_steps)
+            s_list = [s / (1e-8 + s_size) for s in s_steps]
+            t_list = [s / (1e-8 + t_size) for s in t_steps]
+            return s_scaled, t_scaled, s_list, t_list
+    """,
     "the other one is read as well": """
         def mix(enc_x, dec_x, attend, enc_w, dec_w):
             enc_out = attend(enc_w, enc_x, enc_x, enc_x)

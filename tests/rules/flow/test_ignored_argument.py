@@ -4,6 +4,17 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a newer version of an argument that nothing needs": """
+        def features(p, g, m):
+            size = jnp.mean(p**2)
+            g = g * size  #? ignored-argument
+            p = p * size
+            m = m * size
+            return p + m
+
+        def run(p):
+            return features(p, jnp.ones(3), p)
+        """,
     "parameters that an interface asks for": """
         def grow(x, scale, chance, limit):
             return x * 2

@@ -59,7 +59,7 @@ PROGRAMS = {
             act = (lambda a, b: a * b) if flag else (lambda a: a)
             if flag:
                 return act(x)  #! signature-mismatch
-            return act(x, x)
+            return act(x, x)  #! signature-mismatch
         """,
     "a side for arrays of another rank": """
         def join(tokens, positions, more):

@@ -4,6 +4,28 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "arguments that a decorator of another library gives": """
+        import dataclasses
+
+        import gin
+
+        @gin.configurable
+        class Experiment:
+            def __init__(self, folder, model):
+                self.folder = folder
+
+        @gin.configurable()
+        @dataclasses.dataclass
+        class Settings:
+            rate: float
+
+        @dataclasses.dataclass
+        class Plain:
+            rate: float
+
+        def run(folder):
+            return Experiment(folder), Settings(), Plain()  #! signature-mismatch
+        """,
     "defaults that a named tuple is given later": """
         import collections
 

@@ -31,6 +31,20 @@ PROGRAMS = {
             y: S = x
             return y
         """,
+    "what each turn asks for may say that it is the first": """
+        def work(queue, steps):
+            for _ in range(steps):
+                task = queue.get()
+                if task:
+                    params = task.params
+                print(params)
+
+        def counted(queue, steps, fresh):
+            for _ in range(steps):
+                if fresh:
+                    params = queue.get()
+                print(params)  #! unbound-name
+        """,
     "types that get a name are evaluated when somebody asks": """
         type Pair[T] = tuple[T, Later]
 

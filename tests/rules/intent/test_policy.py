@@ -124,6 +124,7 @@ def test_every_sign_that_speaks_to_keys_has_an_example():
     assert names | {"on purpose"} == {
         *SHARED,
         "test code",
+        "drawn by a test",
         "benchmark",
         "drawn again",
         "draws nothing",
@@ -131,6 +132,32 @@ def test_every_sign_that_speaks_to_keys_has_an_example():
     }
     assert all((one.read.__doc__ or "").startswith("Read from ") and "`" in str(one.read.__doc__) for one in SIGNALS)
     assert len({one.name for one in SIGNALS}) == len(SIGNALS)
+
+
+@pytest.mark.parametrize(("mark", "found"), [("# %%", 0), ('# + [markdown] id="1"', 0), ("# -", 0), ("# + more", 1)])
+def test_the_end_of_a_cell_shows_what_it_gives(mark: str, found: int) -> None:
+    code = f"import jax\nimport task\n\nparams = task.init(3)\njax.tree.map(lambda x: x.shape, params)\n\n{mark}\nprint(params)\n"
+    warnings = audit([SourceFile("program.py", code)], Config()).report.warnings
+    assert [one.rule for one in warnings] == ["result-discarded"] * found
+
+
+@pytest.mark.parametrize(("where", "found"), [("loader.py", 1), ("loader_test.py", 0)])
+def test_numbers_that_a_test_draws_for_others(where: str, found: int) -> None:
+    loader = """
+import jax
+
+class Loader:
+    def __init__(self):
+        self.key = jax.random.key(0)
+
+    def __next__(self):
+        return jax.random.uniform(self.key, (3,))
+"""
+    module = where.removesuffix(".py")
+    train = f"import {module}\n\ndef train(steps):\n    loader, total = {module}.Loader(), 0.0\n    while steps > 0:\n        total = total + next(loader)\n        steps -= 1\n    return total\n"
+    files = [SourceFile(where, loader), SourceFile("train.py", train)]
+    report = audit(files, Config()).report
+    assert len([one for one in (*report.issues, *report.warnings) if one.rule == "same-key-in-loop"]) == found
 
 
 def test_noise_that_is_added_and_taken_away_again_is_meant():

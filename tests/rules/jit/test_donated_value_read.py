@@ -4,6 +4,30 @@ import pytest
 from rules.programs import audited, marked, said
 
 PROGRAMS = {
+    "results of another size": """
+        @partial(jax.jit, donate_argnums=(0, 1))
+        def stacked(a, b):
+            return jax.tree.map(lambda x, y: jnp.concatenate([x, y]), a, b)
+
+        @partial(jax.jit, donate_argnums=0)
+        def first(x):
+            return x[:2] + 1.0
+
+        @partial(jax.jit, donate_argnums=0)
+        def square(x):
+            return x.reshape(2, 2) + 1.0
+
+        @partial(jax.jit, donate_argnums=0)
+        def added(a, b):
+            return jax.tree.map(lambda x, y: x + y, a, b)
+
+        def run(a, b):
+            x, y = jnp.ones(4), jnp.zeros(4)
+            made = stacked(a, b), first(x), square(y)
+            size = jnp.sum(x) + jnp.sum(y)  #! donated-value-read
+            total = added(a, b)
+            return made, total, size, a  #! donated-value-read
+        """,
     "the first one is read only where no turn has kept a copy": """
         def best_of(params, batches, score):
             step = jax.jit(jnp.add, donate_argnums=0)

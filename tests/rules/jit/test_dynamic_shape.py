@@ -22,6 +22,20 @@ PROGRAMS = {
         def spaced(steps):
             return jnp.linspace(0, 1, steps)  #! dynamic-shape
         """,
+    "what a model of one's own is run with": """
+        import flax.linen as nn
+
+        class Model(nn.Module):
+            def made(self):
+                def run(params, x, step):
+                    return self.apply(params, x, step=step, shape=step)
+
+                return jax.jit(run)
+
+        @jax.jit
+        def counted(step):
+            return jnp.arange(0, 10, step=step)  #! dynamic-shape
+        """,
     "counting distinct values under jit": """
         @jax.jit
         def f(labels):

@@ -4,6 +4,46 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a list in an attribute of an object with compiled methods": """
+        class Made:
+            def __init__(self):
+                self.scales = [1.0]
+                self.run = jax.jit(self.scaled)
+
+            def scaled(self, x):
+                return x * sum(self.scales)  #! stale-captured-state
+
+        class Static:
+            def __init__(self):
+                self.scales = []
+
+            @partial(jax.jit, static_argnums=0)
+            def scaled(self, x):
+                for scale in self.scales:  #! stale-captured-state
+                    x = x * scale
+                return x
+
+            def grow(self, scale):
+                self.scales.append(scale)
+
+        class Filled:
+            def __init__(self):
+                self.scales = []
+                self.run = jax.jit(self.scaled)
+
+            def scaled(self, x):
+                return x * sum(self.scales)
+
+        def main(x):
+            made, static, filled = Made(), Static(), Filled()
+            for turn in range(3):
+                filled.scales.append(float(turn))
+            for turn in range(10):
+                x = filled.run(static.scaled(made.run(x)))
+                made.scales.append(1.0)
+                static.grow(float(turn))
+            return x
+        """,
     "what every version of a state holds": """
         class Agent:
             def __init__(self, net, params):

@@ -4,6 +4,28 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a function that tries what its argument is": """
+        def is_array(x):
+            try:
+                jnp.asarray(x)
+                return True
+            except Exception:
+                return False
+
+        @jax.jit
+        def difference(tree, other):
+            if is_array(other):
+                return jax.tree.map(lambda leaf: leaf - other, tree)
+            return jax.tree.map(lambda leaf, one: leaf - one, tree, other)
+
+        @jax.jit
+        def wrong(tree, other):
+            return jax.tree.map(lambda leaf: leaf - other, tree)  #! arithmetic-on-list
+
+        def use():
+            tree = {"a": jnp.ones(3), "b": jnp.ones(3)}
+            return difference(tree, tree), wrong(tree, tree)
+        """,
     "an attribute that is not there, of a value that others get": """
         def start():
             config = {"a": 1}

@@ -8,6 +8,13 @@ from jaxaudit.frontends.base import SourceFile
 from jaxaudit.session import audit
 
 PROGRAMS = {
+    "integers that have room in 32 bits": """
+        def start():
+            return {"count": jnp.asarray(0, dtype=jnp.int64), "places": jnp.ones(3, dtype=jnp.int64) * -1}
+
+        def large():
+            return jnp.asarray(3_000_000_000, dtype=jnp.int64)  #? float64-without-x64
+        """,
     "a switch that is asked for": """
         def solver(f):
             assert jax.config.read("jax_enable_x64"), "double precision is needed"

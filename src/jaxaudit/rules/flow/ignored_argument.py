@@ -334,6 +334,8 @@ def _left(unread: Unread) -> Obligation:
     steps = [] if unread.instead is None else [Step(unread.instead, "what it was made of is read here, as it was")]
     return Obligation(
         unread.note.span,
+        # A newer version of an argument alone shows no place where it is missing.
+        severity=Severity.WARNING if name in unread.inputs else Severity.ERROR,
         message=f"nothing reads `{name}`, and {params} {does} nothing else",
         current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
         expected=f"the function goes on with `{name}`",

@@ -65,8 +65,28 @@ class MissingAttribute(Rule):
 
         def step(self, x):
             return x * self.scale
+
+    ## left to classes that are not in sight
+    class Base:
+        def size(self):
+            raise NotImplementedError
+
+        def shape(self):
+            return self.size(), self.depth()
     """
     invalid = """
+    ## a class in sight has all methods but this
+    class Base:
+        def size(self):
+            raise NotImplementedError
+
+        def shape(self):
+            return self.size(), self.depth()  #!
+
+    class Square(Base):
+        def size(self):
+            return 3
+
     ## renamed
     class Sampler:
         def __init__(self, scale):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from itertools import permutations
 
@@ -201,6 +202,9 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
     parts = _parts(op, flow)
     if all(counts.times == 1 for counts in parts.values()) or _given_twice(op, flow):
         return
+    if all(map(flat.is_flat, parts)):
+        # Of constants alone there is no gradient that anything could stand in for.
+        return
     hard = [value for value in parts if flat.is_choice(value)]
     # Without a stop anywhere, only an array shows that a sum is no arithmetic on sizes.
     if not any(counts.stopped for counts in parts.values()) and shapes.of(op.result).dtype is None:
@@ -232,12 +236,25 @@ def _parts(op: Op, flow: Flow) -> dict[Value, Counts]:
     if len(pending) == len(terms):
         # Nothing stands in the sum twice.
         return {}
-    counts = {value: Counts() for value in terms} | {op.result: Counts(1, 1, 1)}
+    counts = _counted(op.result, terms)
+    # A sum that cancels is one value: what it takes away itself says nothing about the sums that it stands in.
+    used = Counter(part for parts in terms.values() for part, _, _ in parts)
+    whole = {one for one in terms if used[one] > 1 and counts[one].forward == 0}
+    if any(terms[one] for one in whole):
+        terms |= {one: [] for one in whole}
+        terms = {one: terms[one] for one in walk((op.result,), lambda value: [part for part, _, _ in terms[value]])}
+        counts = _counted(op.result, terms)
+    return {value: counts[value] for value, parts in terms.items() if not parts}
+
+
+def _counted(result: Value, terms: Mapping[Value, Sequence[tuple[Value, int, bool]]]) -> dict[Value, Counts]:
+    """Return how often a sum counts itself and each value that it is made of, step by step."""
+    counts = {value: Counts() for value in terms} | {result: Counts(1, 1, 1)}
     inner_first = TopologicalSorter({value: [part for part, _, _ in parts] for value, parts in terms.items()})
     for value in reversed([*inner_first.static_order()]):
         for part, sign, stops in terms[value]:
             counts[part] = counts[part].plus(counts[value], sign, stops=stops)
-    return {value: counts[value] for value, parts in terms.items() if not parts}
+    return counts
 
 
 def _terms(made: Op | None) -> Iterator[tuple[Value, int, bool]]:
@@ -262,14 +279,14 @@ def _verdict(
                 f"{name} is added and taken away again, and has no gradient to leave behind",
                 f"{name} and its `stop_gradient` cancel, so the sum is what is left without them",
             )
-    elif hard and counts.forward == 0 and counts.gradient < 0:
+    elif counts.forward == 0 and any(parts[one].forward * counts.gradient < 0 for one in hard):
         yield _broken(op, f"the gradient of {name} is turned around", f"{name} cancels and leaves minus its gradient")
     elif counts.forward * counts.gradient < 0 and _meets_others(value, parts):
         yield _turned(op, value, counts)
     elif counts.forward == 2 and counts.gradient == 1 and any(parts[one].forward == -1 for one in hard):
         now = f"the forward pass gives twice {name} minus the hard value"
         yield _broken(op, "the hard value is taken away where it should be added", now)
-    elif counts.forward == 0 and counts.gradient > 0:
+    elif counts.forward == 0 and (counts.gradient > 0 or (hard and counts.gradient)):
         yield proved(op.span, f"{name} cancels in the forward pass and leaves its gradient")
 
 

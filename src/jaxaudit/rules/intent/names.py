@@ -5,6 +5,10 @@ Words are looked up, not parsed: a comment that has a word of purpose and none o
 
 from __future__ import annotations
 
+import re
+
+_CELL = re.compile(r"#?\s?(%%|\+ (\[|\{|\w+=)|[+-]$|In\[)")
+"""The marks of Jupytext, of editors and of scripts that Jupyter writes."""
 _UNWANTED = ("unused", "ignore", "dummy", "donate", "placeholder")
 _NEWER = ("new", "next", "updated", "upd", "nxt")
 _SHARED = frozenset("share shared common same fixed const constant crn static frozen dummy placeholder example".split())
@@ -78,3 +82,8 @@ def says_purpose(text: str, about: str = "") -> bool:
     lower = text.lower()
     words = (*_MEANT, *_PURPOSES.get(about, ()))
     return any(word in lower for word in words) and not any(word in lower for word in _DOUBTS)
+
+
+def begins_cell(comment: str) -> bool:
+    """Whether a comment is the mark with which scripts that are notebooks begin a cell, or end one."""
+    return _CELL.match(comment) is not None

@@ -19,7 +19,7 @@ from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.intent import replays, results, sharing, subjects
-from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared, says_side
+from jaxaudit.rules.intent.names import begins_cell, is_unwanted, says_evaluation, says_purpose, says_shared, says_side
 from jaxaudit.spans import Span
 
 
@@ -128,6 +128,13 @@ def _open_in_test(one: Obligation, facts: Facts) -> str:
     return "this is test code, where it may not matter" if tested and facts.program.front_end == "source" else ""
 
 
+def _drawn_by_test(one: Obligation, facts: Facts) -> str:
+    """Read from the paths of the draws: `uniform` in `loader_test.py`, for whoever is given that loader."""
+    uses = one.subject.uses
+    tested = bool(uses) and all(in_test(use.origin.site.span) for use in uses)
+    return "a test draws the numbers, where they may not matter" if tested else ""
+
+
 def _in_test(one: Obligation, facts: Facts) -> str:
     """Read from the path, for what raises and for what tests try: `if x > 0` under `jit` in `sign_test.py`."""
     expected = one.raises is not Raises.NOTHING or one.rule in _SLIPS or one.rule in _KEYS or one.subject.tried
@@ -200,6 +207,14 @@ def _measured(one: Obligation, facts: Facts) -> str:
     return "this is a benchmark, where the numbers may not matter" if in_benchmark(one.span) else ""
 
 
+def _shown(one: Obligation, facts: Facts) -> str:
+    """Read from the mark below of the next cell of a notebook: `tree.map(jnp.shape, params)`, then `# %%`."""
+    comments = facts.program.comments.get(one.span.path, {})
+    below = range(one.span.end_line + 1, one.span.end_line + _BELOW + 1)
+    ends = one.subject.tried and any(begins_cell(comments[line]) for line in below if line in comments)
+    return "it stands at the end of a cell, which shows what it gives" if ends else ""
+
+
 def _tried_out(one: Obligation, facts: Facts) -> str:
     """Read from the main block of a script: `if __name__ == "__main__"`."""
     return "only the main block of a script does it" if in_main_block(one.span, facts.program) else ""
@@ -209,8 +224,10 @@ SIGNALS = (
     Signal("only assumed", Level.UNKNOWN, _only_assumed),
     Signal("drawn again", Level.UNKNOWN, replays.replayed, _KEYS),
     Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | _MADE_BY_HAND),
+    Signal("drawn by a test", Level.UNKNOWN, _drawn_by_test, _KEYS),
     Signal("benchmark", Level.UNKNOWN, _measured, _KEYS),
     Signal("given by a test", Level.UNKNOWN, _by_tests, frozenset(("ignored-argument",))),
+    Signal("shown", Level.UNKNOWN, _shown, frozenset(("result-discarded",))),
     Signal("slow in a test", Level.UNKNOWN, _slow_in_test),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
     Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument", "seed-for-given-key"))),

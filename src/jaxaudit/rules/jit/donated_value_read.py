@@ -11,14 +11,13 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.queries import behind, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
 from jaxaudit.ir.record import replace
-from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.packages import HANDING_BACK
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.jit._shared.donations import has_heir, is_left_alone
 from jaxaudit.rules.trees import nodes
 
 _PROGRAM = """
@@ -352,6 +351,9 @@ def _judged(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         if _is_handed_back(op, value, shapes):
             yield unknown(op.span, f"whether {named(value, 'the donated argument')} gets new buffers is not known")
             continue
+        if is_left_alone(op, value, flow, shapes):
+            yield proved(op.span, f"no result can take the buffer of {named(value, 'the argument')}, so it is kept")
+            continue
         read = (one for one in readings(flow, op, value) if not any(is_number(flow, name) for name in one.names))
         reading = min(read, key=lambda one: (one.replaced, flow.places.order[one.reader]), default=None)
         if reading is not None and reading.replaced:
@@ -406,7 +408,7 @@ def _donated(op: Op, shapes: Shapes) -> list[Value] | None:
     parts = [node for one in places for node in nodes(border.trees[one])]
     if op.option("donate") is not None:
         # Everything may be used, and what nothing takes the place of stays as it is.
-        heirs = [node for node in parts if _has_heir(node, op, shapes)]
+        heirs = [node for node in parts if has_heir(node, op, shapes)]
         return list(dict.fromkeys(value for node in heirs for value in node.values()))
     if any(node.kind == "outside" for node in parts):
         return None
@@ -424,16 +426,6 @@ def _places(op: Op) -> list[int] | None:
     words = _WHOLE.get(str(said[2]), slice(0, 0))
     numbers = [one % count for one in given if isinstance(one, int) and -count <= one < count]
     return sorted({*numbers, *range(count)[words], *(at for at in range(count) if border.name(at) in given)})
-
-
-def _has_heir(node: Tree, op: Op, shapes: Shapes) -> bool:
-    """Whether a call gives something of the same type, which takes the buffer over."""
-    given = nodes(op.returned) if op.returned is not None else ()
-    if node.name and any(one.kind == node.kind and one.name == node.name for one in given):
-        return True
-    fact = ShapeFact() if node.value is None else shapes.of(node.value)
-    made = ((one.dims, one.dtype) for one in map(shapes.of, op.results))
-    return bool(fact.dims) and (fact.dims, fact.dtype) in made
 
 
 def _seen_from(call: Op, reader: Op, flow: Flow) -> Op:

@@ -111,8 +111,17 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     if function in SIZED_BY_VALUES and (function != "where" or not {"x", "y"} & op.arguments.keys()):
         yield from _counted(visit, function, *SIZED_BY_VALUES[function])
     if function not in AS_LARGE_AS_GIVEN and "total_repeat_length" not in op.arguments:
-        for role in ("num",) if function in SPACED else (*_SIZED.get(op.name, ()), *_ENDS):
+        for role in _sizes(op):
             yield from _sized(visit, op.arguments.get(role))
+
+
+def _sizes(op: Op) -> tuple[str, ...]:
+    """Return the arguments of an op that say how large its result is: what a model is run with is the model's own."""
+    if op.folds:
+        return ()
+    if op.name == "array.create":
+        return ("num",) if op.function in SPACED else (*_SIZED[op.name], *_ENDS)
+    return _SIZED.get(op.name, ())
 
 
 def _indexed(visit: Visit) -> Iterator[Obligation]:

@@ -251,16 +251,19 @@ def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | N
 
     The turns of a loop hand the container on, and the function was made before the loop.
     """
-    held, inside = set(call.captured or ()), [*compiled_ops(call)]
+    if package(call.spelling) not in PLAIN:
+        return None
+    inside = [*compiled_ops(call)]
     reads = [one for one in inside if one.name == "py.read" and (one.kind, one.owner, one.subject) in written]
-    # A variable or attribute that is bound anew has a history of its own.
-    told = {one.arguments.get("value") for one in reads}
     if any(one.kind in ("global", "closure") for one in reads):
         return None
     loops = (one for _, one in flow.places.up(flow.places.region_of[call]) if one is not None)
     for loop in (one for one in loops if one.name in PYTHON_LOOPS and (call.wrapper_id or 0) <= entered(one)[0]):
+        # An attribute that the turns bind anew has a history of its own.
+        anew = {state for one in loop.regions[0].walk() if (state := changed(one)) is not None}
+        told = {one.arguments.get("value") for one in reads if (one.kind, one.owner, one.subject) in anew}
         for param, following in Loop(loop).successors:
-            changing = param in held - told and following is not param and package(call.spelling) in PLAIN
+            changing = param not in told and following is not param and flow.maker(following) not in inside
             readers = (one for one in inside if changing and param in one.operands and not _is_apart(one, flow))
             if (reader := next(readers, None)) is not None:
                 return reader, flow.maker(following) or loop, loop

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Root
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, named, unknown
@@ -14,6 +15,10 @@ _NAMES = ("float64", "int64", "uint64", "complex128", "double")
 _WIDE = frozenset(f"jax.numpy.{name}" for name in _NAMES)
 _SPELLED = _WIDE | {f"{package}{name}" for package in ("", "numpy.") for name in _NAMES}
 """How functions of JAX may be asked for 64 bits; the method of an array may be one of NumPy's."""
+
+
+_ROOM = 2**31
+"""The numbers below this one have room in 32 bits, with or without a sign."""
 
 
 class Float64WithoutX64(Rule):
@@ -44,7 +49,7 @@ class Float64WithoutX64(Rule):
     """
 
     summary = "Arrays are made in single precision where double precision is meant."
-    needs = (Shapes,)
+    needs = (Shapes, Ranges)
 
     valid = """
     ## switched on first
@@ -85,14 +90,17 @@ class Float64WithoutX64(Rule):
         if has_x64(facts):
             yield from (one for root in program.roots for one in _early(root, facts.get(Shapes)))
         elif any(map(_asks_wide, program.calls())):
-            yield from _wide(program)
+            yield from _wide(program, facts.get(Ranges))
 
 
-def _wide(program: Program) -> Iterator[Obligation]:
+def _wide(program: Program, ranges: Ranges) -> Iterator[Obligation]:
     """Judge each 64-bit dtype; of those that may be fine, the first of a file speaks for all."""
     told: set[str] = set()
     for root in program.roots:
         for op in filter(_asks_wide, root.region.walk()):
+            if _fits(op, ranges):
+                yield unknown(op.span, "these integers have room in 32 bits; whether what they become has is not known")
+                continue
             found = _unswitched(op, root)
             if found.verdict is Verdict.UNKNOWN and found.span.path in told:
                 found = unknown(found.span, found.reason)
@@ -142,6 +150,12 @@ def _asks_wide(op: Op) -> bool:
     makes_array = op.name not in ("array.numpy", "array.shape", "py.call_library")
     asked = _SPELLED if by_jax else _WIDE if op.qualified == "astype" else frozenset[str]()
     return makes_array and str(op.arguments.get("dtype")) in asked
+
+
+def _fits(op: Op, ranges: Ranges) -> bool:
+    """Whether what is made are integers of which nothing is cut: a counter that starts at 0."""
+    found = ranges.of(op.result)
+    return "int" in str(op.arguments.get("dtype")) and found.low >= 0 and found.high < _ROOM
 
 
 def _unswitched(op: Op, root: Root) -> Obligation:

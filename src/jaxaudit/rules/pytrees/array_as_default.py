@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import ARRAYS
-from jaxaudit.rules.base import Belief, Obligation, Raises, Rule, unknown
+from jaxaudit.rules.base import Belief, Obligation, Raises, Rule, proved, unknown
 
 
 class ArrayAsDefault(Rule):
@@ -44,6 +44,16 @@ class ArrayAsDefault(Rule):
         position: jax.Array = dataclasses.field(default_factory=lambda: jnp.zeros(2))
         speed: float = 0.5
         limits: tuple = (0.0, 1.0)
+
+    ## a function that gives what all share
+    import dataclasses
+
+    class Palette:
+        UNSET = jnp.asarray(255)
+
+    @dataclasses.dataclass
+    class Event:
+        colour: jax.Array = dataclasses.field(default_factory=lambda: Palette.UNSET)
 
     ## a named tuple, a decorator of one's own, and what is no field
     import dataclasses
@@ -82,6 +92,9 @@ class ArrayAsDefault(Rule):
 
 
 def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
+    if op.is_anew:
+        yield proved(op.span, f"a function gives `{op.field}` to each instance, so its default is no array")
+        return
     value = op.arguments["value"]
     maker = facts.flow.giver(value, op) if isinstance(value, Value) else None
     if maker is None or maker.name not in ARRAYS or maker.is_operator:

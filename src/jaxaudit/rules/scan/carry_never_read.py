@@ -57,6 +57,12 @@ class CarryNeverRead(Rule):
     valid = (
         Example(_PROGRAM.format(mark="", old="total", kept="_", given="out"), "each turn reads the last one"),
         Example(_PROGRAM.format(mark="", old="0.0", kept="(total, _)", given="total, out"), "its last value is read"),
+        Example(
+            "def power(m, v):\n    def step(i, carry):\n        v, size, moved = carry\n"
+            "        moved = m @ (v / jnp.linalg.norm(v))\n        return moved, jnp.linalg.norm(v) + size, moved\n"
+            "    return jax.lax.fori_loop(0, 5, step, (v, 0.0, v))[1]\n",
+            "carried twice, and read once",
+        ),
     )
     invalid = (
         Example(_PROGRAM.format(mark="  #!", old="0.0", kept="_", given="out"), "the recursion is lost"),
@@ -77,7 +83,10 @@ class CarryNeverRead(Rule):
             for param, following in loop.successors if loop is not None else ():
                 if following is param or flow.maker(following) is None:
                     continue
-                if param in unread and not _is_read(param, op, flow):
+                twice = [one for one, other in loop.successors if other is following and one is not param]
+                if any(map(flow.is_read, twice)):
+                    yield proved(op.span, f"{named(param, 'it')} is also carried as {named(twice[0], 'what is read')}")
+                elif param in unread and not _is_read(param, op, flow):
                     yield _finding(unread[param], op, following, flow)
                 elif flow.is_read(param):
                     yield proved(op.span, f"the next turn reads {named(param, 'what is carried')}")

@@ -60,10 +60,11 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     for name, member in list(frame.env.items()):
         frame.env[name] = _owned(it, member, cls)
     refuses = next((one for one in (*decorators, *library_bases(cls)) if one in _REFUSING), "")
+    anew = _given_word(node, "default_factory", "factory")
     for name in frame.env if kind == "dataclass" else ():
         default = defaults.get(name)
         if isinstance(default, Leaf):
-            attrs = {"class": node.name, "field": name, "refuses": refuses}
+            attrs = {"class": node.name, "field": name, "refuses": refuses, "anew": name in anew}
             it.emit("tree.default", it.span(node), {"value": default.value}, attrs, results=0)
     it.classes.append(cls)
     for base in ancestry(cls):
@@ -267,10 +268,14 @@ def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span
 
 def _converted(cls: ClassValue) -> set[str]:
     """Return the fields whose values a converter makes: `x = attr.ib(converter=float)`."""
-    body = [one for owner in ancestry(cls) if owner.node is not None for one in owner.node.body]
-    calls = [(one, getattr(one, "value", None)) for one in body]
-    words = ((one, word.arg) for one, call in calls if isinstance(call, ast.Call) for word in call.keywords)
-    return {name for one, word in words if word == "converter" for name in _targets(one)}
+    return {name for owner in ancestry(cls) if owner.node is not None for name in _given_word(owner.node, "converter")}
+
+
+def _given_word(node: ast.ClassDef, *words: str) -> set[str]:
+    """Return the fields of a class body that are made by a call with an argument of some name."""
+    calls = [(one, getattr(one, "value", None)) for one in node.body]
+    given = ((one, word.arg) for one, call in calls if isinstance(call, ast.Call) for word in call.keywords)
+    return {name for one, word in given if word in words for name in _targets(one)}
 
 
 def _own(it: Interpreter, default: Abstract) -> Abstract:

@@ -28,6 +28,8 @@ from jaxaudit.spans import Span
 
 # The weakest promise first: whatever leaves the function also leaves the turn of the loop.
 _WEAKEST_FIRST = (Exit.CONTINUE, Exit.BREAK, Exit.RAISE, Exit.RETURN)
+_LEAVING = (Exit.RETURN, Exit.RAISE)
+"""Exits behind which nothing of a function runs."""
 
 
 @record
@@ -77,9 +79,9 @@ def run_arms(
         it.frame.asked = {**known, **dict.fromkeys(asked_about(it, test), condition)}
         it.frame.is_conditional = True
     doubtful = test is not None and asks_kind(it, test, condition)
-    it.frame.guarded += doubtful
+    it.frame.doubt(doubtful)
     outcomes = [_run(it, arm, before, reads, span) for arm in arms]
-    it.frame.guarded -= doubtful
+    it.frame.doubt(-doubtful)
     falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
     merger = _Merger(it, falling, span)
     env = merger.environment(before) if falling else before
@@ -90,6 +92,8 @@ def run_arms(
     it.frame.env = env
     # Where all other ways leave, what the condition asked for matters from here on.
     it.frame.asked = falling[0].asked if len(falling) == 1 else known
+    if len(falling) == 1 and all(one.exit in _LEAVING for one in outcomes if one is not falling[0]):
+        it.sides = {**it.sides, **falling[0].sides}
     it.frame.is_conditional = outer or (it.frame.is_conditional and len(falling) == 1)
     it.restore(reads)
     operands = () if condition is None else (condition,)

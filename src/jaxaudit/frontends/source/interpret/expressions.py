@@ -18,7 +18,7 @@ from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.values.heap import OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Ref, Slice, named
-from jaxaudit.frontends.source.values.sides import settled, sides
+from jaxaudit.frontends.source.values.sides import answered, settled, sides
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.type_tests import is_for_others, narrowed
 from jaxaudit.ir import Exit, Size, Value
@@ -86,6 +86,8 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
         return it.unknown(f"the name {identifier} is not defined in what was read", span, identifier)
     if module.ended and identifier in module.rebound:
         return it.unknown(f"{identifier} stands for one library first and for another later", span, identifier)
+    if module.ended and identifier in module.replaced.values() and _is_replaced(it):
+        return it.unknown(f"{identifier} stands for one function first and for another later", span, identifier)
     changing = isinstance(found, Const) and identifier in module.changing
     if it.frame.kind == "module" or not (isinstance(found, Leaf) or changing):
         return found
@@ -98,6 +100,14 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
     if it.compiled and identifier in module.changing:
         it.note_read("global", module.name, identifier, span, reads[identifier])
     return reads[identifier]
+
+
+def _is_replaced(it: Interpreter) -> bool:
+    """Whether the open code is of a function of a module that has given its name to another one by now."""
+    scope, module = it.frame, it.frame.module
+    while scope.parent is not None and scope.parent.kind != "module":
+        scope = scope.parent
+    return scope.function is not None and scope.function.node in module.replaced
 
 
 def binary(it: Interpreter, node: ast.BinOp) -> Abstract:
@@ -293,6 +303,8 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
         if (chosen := choice(it, node.test)) is not None:
             chosen.note(it)
         return it.evaluate(node.body if known else node.orelse)
+    if (here := answered(it, node.test)) is not None:
+        return it.evaluate(node.body if here else node.orelse)
     span = it.span(node)
     asked = test(it, condition, "conditional expression", span)
 

@@ -27,9 +27,9 @@ from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
-from jaxaudit.frontends.source.values.callables import FunctionValue
+from jaxaudit.frontends.source.values.callables import FunctionValue, written_in
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Sequence, sized
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Sequence, sized
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span, span_of
@@ -38,6 +38,9 @@ from jaxaudit.spans import Span, span_of
 def define(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Exit:
     """Interpret a `def`: decorators are applied from the inside out."""
     function = make(it, node, node.name)
+    before = written_in(it.frame.env.get(node.name, NONE))[0]
+    if it.frame.kind == "module" and before is not None:
+        it.frame.module.replaced.update({before.node: node.name})
     it.frame.env[node.name] = decorators.apply(it, function, node)
     return Exit.FALL
 
@@ -104,6 +107,7 @@ def _read_in_place(it: Interpreter, function: FunctionValue, given: Arguments, s
     """Read the body of a function where it is called: what it gives is the very value that its body made."""
     inputs = parametrise(it, given.all())
     before = records(it, inputs.values)
+    it.standing.update(zip(inputs.params, inputs.operands, strict=True))
     with it.builder.nested("function", function.name, function_span(function), inputs.params) as region:
         made = enter(it, function, replaced(given, inputs))
     out = leaves_in_order(it, made, copy=False)
@@ -172,7 +176,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         place = f"{frame.place}:{frame.opened}"
         frame.env.update([(name, sized(value, name, place)) for name, value in bound.items()])
         bindings.note_parameters(it, function, frame.env)
-        result = _body(it, function, frame)
+        with it.own_sides():
+            result = _body(it, function, frame)
         declare_result(it, function, result)
         return result
     finally:
@@ -226,7 +231,11 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
         returns = [*returns, NONE] if returns else [NONE]
     if not returns:
         return it.unknown("the function never returns", it.span(node.body[-1]))
-    return join(it, returns, "return", it.span(node.body[-1]))
+    result = join(it, returns, "return", it.span(node.body[-1]))
+    if frame.tried and isinstance(result, Leaf) and all(isinstance(one, Const) for one in returns):
+        # Whether something raised for the arguments tells what kind of thing they are.
+        it.kinds.add(result.value)
+    return result
 
 
 def _generated(it: Interpreter, frame: Frame, span: Span) -> Abstract:

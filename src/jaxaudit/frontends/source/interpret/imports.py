@@ -27,7 +27,7 @@ def interpret(it: Interpreter, module: Module) -> None:
     module.frame.env["__name__"] = it.main_or_name(module)
     span = Span(module.path, 1, 0, 1, 0)
     try:
-        with it.builder.nested("root", module.name, span) as region:
+        with it.own_sides(), it.builder.nested("root", module.name, span) as region:
             it.execute(module.tree.body)
         module.ended = True
         it.builder.close(region)

@@ -134,6 +134,8 @@ class Interpreter:
         """The first statements of the sides of conditions that were interpreted."""
         self.decided: dict[int, Const] = {}
         """The switches that chose something on the way to here, by their identity."""
+        self.standing: dict[Value, Value] = {}
+        """What stands for a value of a caller in a function that is read in place, and that value."""
         self.sides: Sides = {}
         """What the conditions ask whose sides are open, and the answers."""
         self.chosen: dict[Value, tuple[tuple[Sides, Abstract], ...]] = {}
@@ -224,6 +226,15 @@ class Interpreter:
         finally:
             for marks in opened:
                 marks.pop()
+
+    @contextmanager
+    def own_sides(self) -> Iterator[None]:
+        """Interpret a function's body or a turn of a loop: what it learns by going on is not known where it ends."""
+        known = self.sides
+        try:
+            yield
+        finally:
+            self.sides = known
 
     @contextmanager
     def unnoted(self) -> Iterator[None]:

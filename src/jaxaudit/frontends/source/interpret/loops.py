@@ -170,7 +170,8 @@ class Loop:
         it.frame.loops.append(LoopExits())
         with it.builder.nested("loop", "body", self.span, (index, *head.params)) as region:
             self._forget_outer_variables()
-            leaving = turn(Leaf(index))
+            with it.own_sides():
+                leaving = turn(Leaf(index))
             attempt = _Attempt(region, heads, boxes, head.initial, head.params, exits=it.frame.loops.pop())
             attempt.entered = entered
             self._end_turn(attempt, leaving)

@@ -64,6 +64,8 @@ class Module:
     """False when nothing in it can register a class."""
     rebound: set[str] = field(default_factory=set)
     """Its names that stand for one library first and for another later: which one depends on when a function runs."""
+    replaced: dict[ast.AST, str] = field(default_factory=dict)
+    """Its functions whose names stand for other functions later: they run before that, and see others of that time."""
     ended: bool = False
     """True once its top level has been interpreted to the end."""
     scopes: Mapping[ast.AST, Scope] | None = None

@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from jaxaudit.frontends.source.classes.members import ancestry
+from jaxaudit.frontends.source.classes.members import ancestry, find_in_class
 from jaxaudit.frontends.source.interpret import functions, later, protocols, transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.staging import unbound
-from jaxaudit.frontends.source.interpret.syntax import FunctionNode, walk
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, names_in, walk
 from jaxaudit.frontends.source.values.annotations import annotated_value, instance
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Transformed, written_in
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
+from jaxaudit.frontends.source.values.sides import sides
 from jaxaudit.ir import Root, Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import span_of
@@ -28,7 +29,10 @@ class _Parameter:
 
 
 def callers_in_bases(function: FunctionValue) -> list[FunctionValue]:
-    """Return the methods that a class inherits and that call one which it overrides: they say how it is called."""
+    """Return the methods that a class inherits and that call one which it overrides: they say how it is called.
+
+    A method that another base overrides in between is that of objects of the class no more.
+    """
     owner = function.owner
     if owner is None:
         return []
@@ -37,7 +41,7 @@ def callers_in_bases(function: FunctionValue) -> list[FunctionValue]:
         for base in ancestry(owner)[1:]
         if function.name in base.namespace
         for name, member in base.namespace.items()
-        if name not in owner.namespace
+        if find_in_class(owner, name) is member
     ]
     return [one for _, one in members if one is not None and function.name in _own_names(one.node)]
 
@@ -71,6 +75,7 @@ def _enter_root(
     named = _parameters(it, function)
     with it.builder.nested("root", function.name, span, [one.value for one in named.values()]) as region:
         given = protocols.by_protocol(it, function, _arguments(it, function, owner or function.owner, named), span)
+        _learn_of_object(it, function, owner or function.owner, given)
         if wrapper is not None:
             it.uncalled = function.node
             transforms.apply(it, wrapper, unbound(given, wrapper, function), span)
@@ -80,6 +85,28 @@ def _enter_root(
         _note_constructed(it, function, given)
     it.builder.close(region)
     it.roots.append(Root(qualified(function), function.module.path, region))
+
+
+def _learn_of_object(it: Interpreter, function: FunctionValue, owner: ClassValue | None, given: Arguments) -> None:
+    """Know of the object of a method what every object of its class is: what raises where it is set up is not so."""
+    setup = None if owner is None else find_in_class(owner, "setup") or find_in_class(owner, "__post_init__")
+    made = given.positional[0] if given.positional else None
+    if not isinstance(setup, FunctionValue) or setup.node is function.node or not isinstance(made, Ref):
+        return
+    for test, receiver in _refused(setup.node):
+        it.frame.env[receiver] = made
+        it.evaluate(test)
+        it.sides = {**it.sides, **sides(it, test, holds=False)}
+        del it.frame.env[receiver]
+
+
+@lru_cache(maxsize=4096)
+def _refused(setup: FunctionNode) -> tuple[tuple[ast.expr, str], ...]:
+    """Return the conditions on an object alone under which a method raises at once, with its name for the object."""
+    receiver = next((param.arg for param in setup.args.args), "")
+    found = [one for one in setup.body if isinstance(one, ast.If)] if isinstance(setup, ast.FunctionDef) else []
+    raising = (one.test for one in found if isinstance(one.body[-1], ast.Raise))
+    return tuple((test, receiver) for test in raising if {*names_in(test)} == {receiver})
 
 
 def _note_constructed(it: Interpreter, function: FunctionValue, given: Arguments) -> None:

@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, named
-from jaxaudit.frontends.source.values.sides import sides
+from jaxaudit.frontends.source.values.sides import answered, sides
 from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.frontends.source.values.type_tests import is_for_others, matches, narrowed, narrowed_case
 from jaxaudit.ir import Exit
@@ -58,6 +58,11 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
             run_aside(it, _aside(it, other, chosen), it.span(node), by_caller=is_given(it, node.test))
         if chosen is not None and _matters(node):
             chosen.note(it)
+        return it.execute(taken)
+    if (here := answered(it, node.test)) is not None:
+        taken, other = (node.body, node.orelse) if here else (node.orelse, node.body)
+        if other and other[0] not in it.taken:
+            run_aside(it, _block(it, other), it.span(node), by_caller=True)
         return it.execute(taken)
     it.taken.update((*node.body[:1], *node.orelse[:1]))
     span = it.span(node.test)
@@ -160,6 +165,7 @@ def try_(it: Interpreter, node: ast.Try) -> Exit:
     else:
         body = _block(it, [*node.body, *node.orelse])
         forgives = any(_forgives(it, handler) for handler in node.handlers)
+        it.frame.tried |= forgives
         arms = [Arm("try", _forgiving(it, body) if forgives else body)]
         arms += [Arm("except", _handler(it, handler)) for handler in node.handlers]
         leaving = run_arms(it, arms, it.span(node), "try")

@@ -115,7 +115,8 @@ def run(it: Interpreter, node: ast.For | ast.AsyncFor, turns: Sequence[Abstract]
     for item in one_by_one(it, turns):
         it.frame.loops.append(LoopExits())
         assign(it, node.target, item, span)
-        leaving = it.execute(node.body)
+        with it.own_sides():
+            leaving = it.execute(node.body)
         exits = it.frame.loops.pop()
         merge_left(it, exits.left, span, "continue", falls=leaving is Exit.FALL)
         broken += exits.breaks

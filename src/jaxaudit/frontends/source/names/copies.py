@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.modules import Module
-from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, FunctionNode, children, landmarks, walk
+from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, FunctionNode, children, landmarks, names_in, walk
 from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.ir.members import Copy
 from jaxaudit.ir.record import record
@@ -149,8 +149,12 @@ def _stayed(first: _Line, second: _Line, change: _Change) -> Iterator[tuple[str,
     called = {
         one.func for one in walk(second.node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
     }
+    # What a line binds for itself alone may be called the same in all lines.
+    own = {one.arg for one in walk(second.node) if isinstance(one, ast.arg)}
+    own |= {name for one in walk(second.node) if isinstance(one, ast.comprehension) for name in names_in(one.target)}
     for name, other, node in zip(first.names, second.names, second.nodes, strict=True):
-        if name == other and isinstance(node, ast.Name | ast.Attribute) and node not in called:
+        free = isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and name not in own)
+        if name == other and free and node not in called:
             meant = _replaced(name, change)
             if meant != name and meant not in second.names:
                 yield name, meant, isinstance(node, ast.Attribute)

@@ -195,7 +195,8 @@ def _loop(scope: Scope, node: ast.For | ast.AsyncFor | ast.While, state: State) 
     target = [] if isinstance(node, ast.While) else [node.target]
     counts = not isinstance(node, ast.While) and _counts(node.iter)
     turns = frozenset((made & state.names.keys()) | (bound_by(target).names if counts else set()))
-    first = Gap(Sure.CERTAIN, "the first turn comes before any value", node, turns=turns)
+    new = frozenset(made - state.names.keys() - turns)
+    first = Gap(Sure.CERTAIN, "the first turn comes before any value", node, turns=turns, new=new)
     if not isinstance(node, ast.While):
         read(scope, node.iter, state)
     inside = state.copy()

@@ -7,11 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
+from jaxaudit.frontends.source.classes.members import (
+    ancestry,
+    find_in_class,
+    has_unknown_base,
+    is_abstract,
+    library_bases,
+)
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, children, landmarks, walk
 from jaxaudit.frontends.source.names.bound import parameters
-from jaxaudit.frontends.source.values.callables import ClassValue
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.ir.members import ClassMembers, Place, Rebuilt
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.classes import bases
@@ -57,7 +63,7 @@ def _members(
         len(reads),
         missing=tuple(one for one in unset if one.name not in given),
         foreign=tuple(one for one in unset if one.name in given),
-        open=_why_open(family.values()),
+        open=_why_open(family.values()) or _left_to_heirs(cls, heirs),
     )
     init = next((one for one in _methods(node) if one.name == "__init__"), None)
     if init is None:
@@ -94,6 +100,17 @@ def _why_open(family: Iterable[ClassValue]) -> str:
         if one.node is not None and _is_opaque(one.node):
             return f"`{one.name}` reads or sets attributes by name"
     return ""
+
+
+def _left_to_heirs(cls: ClassValue, heirs: list[ClassValue]) -> str:
+    """Return the method that only heirs out of sight can have; empty where some class in sight has all methods."""
+    for heir in (cls, *heirs):
+        names = {name for one in ancestry(heir) for name in one.namespace}
+        found = ((name, find_in_class(heir, name)) for name in sorted(names))
+        lacking = next((name for name, one in found if isinstance(one, FunctionValue) and is_abstract(one)), "")
+        if not lacking:
+            return ""
+    return f"`{cls.name}` leaves `{lacking}` to classes that are not in sight"
 
 
 @lru_cache(maxsize=4096)

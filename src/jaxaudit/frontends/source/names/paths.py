@@ -25,6 +25,8 @@ class Gap:
     """A condition under which there is a value."""
     turns: frozenset[str] | None = None
     """Where it is missing in the first turn of a loop: the variables that tell one turn from another."""
+    new: frozenset[str] = frozenset()
+    """And those that each turn gives a value of its own, the first one too."""
 
 
 @mutable
@@ -160,7 +162,10 @@ def _missing(name: str, node: ast.If, side: Side, params: Collection[str], *, ch
     other = implied(node.test, holds=not side.holds)[-1]
     if gap is None or gap.turns is not None:
         why = f"it has no value where `{_short(node.test)}` is {'true' if side.holds else 'false'}"
-        return Gap(min(chosen, gap.sure) if gap else chosen, why, node, (node.test,), other)
+        if gap is not None:
+            # What a turn has just been given may say by itself that it is the first one.
+            chosen = Sure.OPEN if not gap.new.isdisjoint(names_in(node.test)) else min(chosen, gap.sure)
+        return Gap(chosen, why, node, (node.test,), other)
     return replace(gap, sure=min(chosen, gap.sure), tests=(node.test, *gap.tests), unless="")
 
 

@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
 from jaxaudit.frontends.source.names.bound import parameters
 from jaxaudit.frontends.source.values.callables import ClassValue
 from jaxaudit.ir.members import Place, Settings
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.spans import Span, span_of
 
 _FEWEST = 4
@@ -29,6 +30,7 @@ def settings_of(classes: Iterable[ClassValue], modules: Sequence[Module], script
     audited = [module for module in modules if module.audited]
     reads = _Reads(modules)
     records = {one.node: one for one in classes if one.node is not None and one.kind == "dataclass"}
+    tables = {name for module in modules for name in _tables(module.tree)}
     for module in audited:
         closed = len(audited) > 1 or module.path in scripts
         why = "" if closed else "code out of sight may read what this module defines"
@@ -37,10 +39,14 @@ def settings_of(classes: Iterable[ClassValue], modules: Sequence[Module], script
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as value):
                     given = _keys(value)
                     if len(given) >= _FEWEST:
-                        asked = f"`{name}` is looked up by what is computed" if _is_table(module.tree, name) else why
+                        asked = f"`{name}` is looked up by what is computed" if name in tables else why
                         yield _judged(name, span_of(value, module.path), given, reads.of_keys, asked)
                 case ast.ClassDef() if node in records:
-                    yield _judged(node.name, span_of(node, module.path), _fields(node), reads.of_fields, why)
+                    given = _fields(node)
+                    # What is kept with the results of a run says which one it was; a number has to do something, too.
+                    words = {name for name, one in given.items() if _is_word(node, one)}
+                    told = words if words and _recorded(node.name, module.tree) else set()
+                    yield _judged(node.name, span_of(node, module.path), given, reads.of_fields | told, why)
         options = _options(module.tree)
         if options:
             first = next(iter(options.values()))
@@ -70,23 +76,48 @@ def _judged(name: str, span: Span, given: _Given, reads: set[str], why: str) -> 
     return Settings(name, span, len(given), places, why if used else f"`{name}` is handed on as a whole")
 
 
-def _is_table(tree: ast.Module, name: str) -> bool:
-    """Whether a module asks a dict for keys that it computes, or goes through all of them."""
+def _tables(tree: ast.Module) -> Iterator[str]:
+    """Return the dicts that a module asks for keys that it computes, or goes through: its own and those of others."""
     for node in walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=base), slice=key, ctx=ast.Load()) if base == name:
-                found = not isinstance(key, ast.Constant)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=method), args=args) if base == name:
-                found = method in _ALL_OF or (method == "get" and not isinstance((*args, None)[0], ast.Constant))
-            case ast.For(iter=ast.Name(id=base)) | ast.comprehension(iter=ast.Name(id=base)):
-                found = base == name
-            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=base)]):
-                found = base == name and not isinstance(node.left, ast.Constant)
-            case _:
-                found = False
-        if found:
-            return True
-    return False
+            case ast.Subscript(value=base, slice=key, ctx=ast.Load()) if not isinstance(key, ast.Constant):
+                yield _name(base)
+            case ast.Call(func=ast.Attribute(value=base, attr=method), args=args):
+                if method in _ALL_OF or (method == "get" and not isinstance((*args, None)[0], ast.Constant)):
+                    yield _name(base)
+            case ast.For(iter=base) | ast.comprehension(iter=base):
+                yield _name(base)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[base]):
+                if not isinstance(left, ast.Constant):
+                    yield _name(base)
+
+
+def _name(node: ast.expr) -> str:
+    """Return the name of a variable, or that by which a module has it."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(), attr=name):
+            return name
+    return ""
+
+
+def _is_word(node: ast.ClassDef, field: ast.expr) -> bool:
+    """Whether the default of a field is text."""
+    values = (one.value for one in node.body if isinstance(one, ast.AnnAssign) and one.target is field)
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in values)
+
+
+def _recorded(cls: str, tree: ast.Module) -> bool:
+    """Whether a module gives an object of a class as a whole to a service that keeps it, or writes it to a file."""
+    made, calls = set[str](), landmarks(tree).calls
+    for node in walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=maker))) if maker == cls:
+                made.add(name)
+            case ast.arg(arg=name, annotation=ast.Name(id=maker)) if maker == cls:
+                made.add(name)
+    written = (one for one in calls if made and plays(ast.unparse(one.func), "writes"))
+    given = (one for call in written for one in (*call.args, *(word.value for word in call.keywords)))
+    return any(isinstance(one, ast.Name) and one.id in made for one in given)
 
 
 def _dict_keys(tree: ast.Module) -> Iterator[str]:

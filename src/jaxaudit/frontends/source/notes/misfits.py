@@ -38,6 +38,8 @@ _PLAIN = bases("stateless") | bases("namedtuple") | bases("fields") | _NAMED
 """Bases that add no fields to a record."""
 _DECORATORS = decorators("init") | decorators("registered") | decorators("neutral")
 """Decorators that leave the constructor as it is, or make one of the fields."""
+_KNOWN_DECORATORS = decorators("")
+"""Decorators that add nothing to the arguments of a call: others may, such as `gin.configurable`."""
 _CHOOSING = frozenset(("init",))
 """Options by which a field is no parameter of the constructor."""
 _NAMING = frozenset(("alias", "these"))
@@ -197,7 +199,8 @@ def _class_fit(cls: ClassValue, given: Arguments) -> Fit:
     lineage = ancestry(cls)
     hidden = has_unknown_base(cls) or any(map(has_own_calls, library_bases(cls)))
     if hidden or any(
-        "" in one.decorators or "__new__" in one.namespace or _NAMING & _options(one.node) for one in lineage
+        not _KNOWN_DECORATORS.issuperset(one.decorators) or "__new__" in one.namespace or _NAMING & _options(one.node)
+        for one in lineage
     ):
         return Fit(open=f"not all that makes a `{cls.name}` is in sight")
     compared = _constructor_fit(cls, given)

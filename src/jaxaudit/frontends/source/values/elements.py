@@ -87,7 +87,9 @@ def trip_count(it: Interpreter, iterable: Abstract) -> int | None:
         return len(range(*numbers)) if len(numbers) == 3 and numbers[2] != 0 else None
     if isinstance(iterable, Zip):
         counts = [trip_count(it, part) for part in iterable.parts]
-        return min((count for count in counts if count is not None), default=None)
+        # A part of unknown length may end the loop before the others do.
+        known = [count for count in counts if count is not None]
+        return min(known, default=None) if len(known) == len(counts) or 0 in known else None
     if isinstance(iterable, Const) and isinstance(iterable.value, str | bytes):
         return len(iterable.value)
     items = known_items(it, iterable)

@@ -64,6 +64,8 @@ class Frame:
     """How many `try` statements around the open statement go on after an exception of JAX."""
     doubted: int = 0
     """How many sides around the open statement, or around the calls that led here, are for other callers."""
+    tried: bool = False
+    """Whether a `try` that goes on after exceptions of JAX stands in the code so far."""
     is_conditional: bool = False
     """Whether the open statement runs only where a condition holds that is not decided."""
     asked: Mapping[Abstract | Value, Value] = field(default_factory=dict)

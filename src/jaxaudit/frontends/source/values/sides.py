@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref
 from jaxaudit.frontends.source.values.questions import looked_up
+from jaxaudit.ir import Value
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -48,6 +49,27 @@ def sides(it: Interpreter, test: ast.expr, *, holds: bool) -> Sides:
     return {} if question is None else {question: holds}
 
 
+def answered(it: Interpreter, test: ast.expr) -> bool | None:
+    """Return which way a condition goes on the sides that are open, where one around it asks the same."""
+    if not it.sides:
+        return None
+    contradicted = [
+        any(it.sides.get(one, yes) is not yes for one, yes in sides(it, test, holds=holds).items() if _lasts(one))
+        for holds in (True, False)
+    ]
+    return None if contradicted[0] == contradicted[1] else contradicted[1]
+
+
+def _lasts(question: Hashable) -> bool:
+    """Whether a question has one answer for good: it is about values and constants, not about what may be changed."""
+    if isinstance(question, Value):
+        return True
+    match question:
+        case (type(), *_):
+            return question[0] is Const or all(map(_lasts, question[1:]))
+    return False
+
+
 def settled(it: Interpreter, value: Abstract) -> Abstract:
     """Return what a value is on the sides that are open, where an earlier condition of the same kind chose it."""
     if not it.sides or not isinstance(value, Leaf) or (ways := it.chosen.get(value.value)) is None:
@@ -64,7 +86,7 @@ def _question(it: Interpreter, node: ast.expr) -> Hashable | None:
         case ast.Constant(value=value):
             return Const, type(value), value
         case ast.Name() | ast.Attribute() if (known := looked_up(it, node)) is not None:
-            return _identity(known)
+            return _identity(it, known)
         case ast.Attribute(value=base, attr=name):
             inner = _question(it, base)
             return None if inner is None else (inner, name)
@@ -79,10 +101,12 @@ def _question(it: Interpreter, node: ast.expr) -> Hashable | None:
     return None
 
 
-def _identity(value: Abstract) -> Hashable | None:
+def _identity(it: Interpreter, value: Abstract) -> Hashable | None:
     match value:
-        case Leaf():
-            return value.value
+        case Leaf(value=own):
+            while own in it.standing:
+                own = it.standing[own]
+            return own
         case Const(value=constant):
             return Const, type(constant), constant
         case Ref() | Library():

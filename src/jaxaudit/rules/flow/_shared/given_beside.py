@@ -136,10 +136,10 @@ def _describes(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> boo
 
 
 def _renews(one: _Given, flow: Flow) -> bool:
-    """Whether a call is given a part of a parameter of the function, and gives what is returned in its place."""
+    """Whether a call is given something, a part of a parameter maybe, and gives what is returned in its place."""
     home, inputs = flow.places.region_of[one.end], _inputs(one.call, flow)
     parts = (op for op in home.ops if op.name == "py.attr" and op.value("base") in home.params and op.results)
-    read = {op.label for op in parts if _bare(op.results[0], flow) in inputs}
+    read = {op.label for op in parts if _bare(op.results[0], flow) in inputs} | {value.name for value in inputs} - {""}
     return any(value.name in read and flow.giver(value, one.end) is one.call for value in _returned(one.end, flow))
 
 
