@@ -258,7 +258,7 @@ class Reader:
     def __init__(self, flow: Flow, context: Context) -> None:
         self.flow = flow
         self.context = context
-        self.sums = Sums(flow, context)
+        self.sums = Sums.of(flow, context)
 
     def power(self, value: Value) -> Power | None:
         """Return what a value is a power or an exponential of; None where it is a product of several."""
