@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from jaxaudit.frontends.source.interpret.modules import Module
-from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
+from jaxaudit.frontends.source.interpret.syntax import landmarks, nodes_of
 from jaxaudit.frontends.source.names.bound import parameters
 from jaxaudit.frontends.source.values.callables import ClassValue
 from jaxaudit.ir.members import Place, Settings
@@ -32,12 +33,12 @@ def settings_of(classes: Iterable[ClassValue], modules: Sequence[Module], script
     for module in audited:
         closed = len(audited) > 1 or module.path in scripts
         why = "" if closed else "code out of sight may read what this module defines"
-        for node in walk(module.tree):
+        for node in nodes_of(module.tree):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as value):
                     given = _keys(value)
                     if len(given) >= _FEWEST:
-                        asked = f"`{name}` is looked up by what is computed" if _is_table(module.tree, name) else why
+                        asked = f"`{name}` is looked up by what is computed" if name in _tables(module.tree) else why
                         yield _judged(name, span_of(value, module.path), given, reads.of_keys, asked)
                 case ast.ClassDef() if node in records:
                     yield _judged(node.name, span_of(node, module.path), _fields(node), reads.of_fields, why)
@@ -70,27 +71,28 @@ def _judged(name: str, span: Span, given: _Given, reads: set[str], why: str) -> 
     return Settings(name, span, len(given), places, why if used else f"`{name}` is handed on as a whole")
 
 
-def _is_table(tree: ast.Module, name: str) -> bool:
-    """Whether a module asks a dict for keys that it computes, or goes through all of them."""
-    for node in walk(tree):
-        match node:
-            case ast.Subscript(value=ast.Name(id=base), slice=key, ctx=ast.Load()) if base == name:
-                found = not isinstance(key, ast.Constant)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=method), args=args) if base == name:
-                found = method in _ALL_OF or (method == "get" and not isinstance((*args, None)[0], ast.Constant))
-            case ast.For(iter=ast.Name(id=base)) | ast.comprehension(iter=ast.Name(id=base)):
-                found = base == name
-            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=base)]):
-                found = base == name and not isinstance(node.left, ast.Constant)
-            case _:
-                found = False
-        if found:
-            return True
-    return False
+@lru_cache(maxsize=4096)
+def _tables(tree: ast.Module) -> frozenset[str]:
+    """Return the variables that a module asks for keys that it computes, or goes through all keys of."""
+    return frozenset(name for node in nodes_of(tree) for name in _looked_up(node))
+
+
+def _looked_up(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Subscript(value=ast.Name(id=base), slice=key, ctx=ast.Load()) if not isinstance(key, ast.Constant):
+            yield base
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=method), args=args):
+            if method in _ALL_OF or (method == "get" and not isinstance((*args, None)[0], ast.Constant)):
+                yield base
+        case ast.For(iter=ast.Name(id=base)) | ast.comprehension(iter=ast.Name(id=base)):
+            yield base
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=base)]):
+            if not isinstance(left, ast.Constant):
+                yield base
 
 
 def _dict_keys(tree: ast.Module) -> Iterator[str]:
-    for node in walk(tree):
+    for node in nodes_of(tree):
         for key in node.keys if isinstance(node, ast.Dict) else ():
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 yield key.value
