@@ -76,6 +76,8 @@ def test_chains_of_calls_cost_what_their_length_says() -> None:
         "x = jax.nn.softmax(x) * jnp.log(jax.nn.softmax(x))",
         "x, y = jnp.arctan2(x, y), jnp.deg2rad(x) + y",
         "x = 0.9 * x + 0.1 * y",
+        "x = (x + y - x.mean()) / (x + 2.0 * y)",
+        "x = x + (y.mean(axis=0) - x) * y.shape[0] / (x[0] + y.shape[0])",
         "x = jax.lax.cond(x[0] > 0, lambda v: v + x, lambda v: v - x, x)",
         "x, y = jax.vmap(lambda v, w: (v + w, v * w))(x, y)",
     ],
@@ -97,3 +99,18 @@ def carried_beside(size: int) -> str:
 def test_loops_cost_what_the_number_of_parts_that_they_carry_says() -> None:
     work(HEAD)  # imports
     assert work(carried_beside(80)) < 2.5 * work(carried_beside(40))
+
+
+def reuses(size: int) -> str:
+    """Functions that nobody calls, each with a key that is used twice and an annotation that nobody checks."""
+    functions = (
+        f'def f{i}(key, x: Float[Array, "n"]):\n'
+        "    return x + jax.random.normal(key, x.shape) * jax.random.uniform(key, x.shape)\n\n"
+        for i in range(size)
+    )
+    return f"{HEAD}from jaxtyping import Array, Float\n\n{''.join(functions)}"
+
+
+def test_findings_are_judged_again_where_they_stand_alone() -> None:
+    work(HEAD)  # imports
+    assert work(reuses(120)) < 2.3 * work(reuses(60))

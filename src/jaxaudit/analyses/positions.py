@@ -14,7 +14,7 @@ from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import Answers, behind, walk
+from jaxaudit.analyses.queries import Answers, reached
 from jaxaudit.analyses.replication import axes_reduced
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
@@ -44,6 +44,7 @@ class Positions:
     def __init__(self, facts: Facts, axis: str) -> None:
         self.axis, self.flow, self.shapes = axis, facts.flow, facts.get(Shapes)
         self.amounts = facts.memo(Amounts, axis)
+        self._offsets = facts.memo(_offsets)
         self._whole: Answers[Value, _Axes] = Answers(self._find_whole, _NONE)
         self._counted: Answers[Value, Counted | None] = Answers(self._find_counted, None)
 
@@ -161,14 +162,10 @@ class Positions:
         known = [ask(one) for one in op.operands]
         others = [one for one, how in zip(op.operands, known, strict=True) if how is None]
         found = {one for one in known if one is not None}
-        if op.function in SUMS_OF_TWO and any(self._is_offset(one) for one in others):
+        if op.function in SUMS_OF_TWO and not self._offsets.isdisjoint(others):
             return Counted.WHOLE
         # Something that is added may well be where the share begins.
         return found.pop() if len(found) == 1 and not (others and op.function in SUMS_OF_TWO) else None
-
-    def _is_offset(self, value: Value) -> bool:
-        made = (self.flow.maker(one) for one in walk((value,), lambda one: behind(self.flow, one)))
-        return any(op is not None and op.function == "axis_index" for op in made)
 
     def _elsewhere(self, value: Value) -> Iterable[Value]:
         """Return what a value is called on the other side of a border."""
@@ -177,6 +174,12 @@ class Positions:
             return (one for region in op.regions for one in made_inside(op, region, value))
         entry = self.flow.entered(value)
         return () if entry is None else source_of(*entry, value)
+
+
+def _offsets(facts: Facts) -> set[Value]:
+    """Return everything that depends on which device computes it."""
+    places = (op.result for op in facts.program.walk() if op.function == "axis_index" and op.results)
+    return reached(facts.flow, places)
 
 
 def sized(flow: Flow, value: Value) -> tuple[Value, int] | None:

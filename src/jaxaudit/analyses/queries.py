@@ -34,7 +34,6 @@ node is met once, however deep the program, so that a walk costs what it sees.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Generic, TypeVar, cast
 
 from jaxaudit.analyses.lineage.index import Flow
@@ -117,8 +116,10 @@ class Answers(Generic[Node, Answer]):
         self._passing.clear()
         while self._open:
             current, self._lowest = next(reversed(self._open.items()))
-            with suppress(_GivenUpError):
+            try:
                 self._answer(current, self._lowest)
+            except _GivenUpError:
+                continue
         return self._known[node]
 
     def _answer(self, node: Node, depth: int) -> Answer:

@@ -55,7 +55,7 @@ class Together:
 
 def together(facts: Facts, number: Value) -> Together | None:
     """Return the counts of several loops that a number is the sum of; None where it is anything else."""
-    sums = Sums(facts.flow, {})
+    sums = Sums.of(facts.flow, {})
     found = list[Counted]()
     for part in sums.products(number):
         counts = [count for one in part.factors if (count := count_of(facts, one, sums)) is not None]
@@ -74,7 +74,7 @@ def together(facts: Facts, number: Value) -> Together | None:
 
 def is_fixed(facts: Facts, value: Value, loops: Sequence[Op]) -> bool:
     """Whether a value is the same in every turn of some loops, since it was made before all of them."""
-    value = Sums(facts.flow, {}).source(value)
+    value = Sums.of(facts.flow, {}).source(value)
     seen = set[Value]()
     while (loop := facts.flow.loop_of(value)) is not None and value not in seen:
         seen.add(value)
@@ -82,7 +82,7 @@ def is_fixed(facts: Facts, value: Value, loops: Sequence[Op]) -> bool:
         start = next((one.start for one in loop.carried if one.param is kept), None)
         if start is None:
             return False
-        value = Sums(facts.flow, {}).source(start)
+        value = Sums.of(facts.flow, {}).source(start)
     home = facts.flow.places.region_of_value(value)
     return not any(facts.places.within(home, region) for loop in loops for region in loop.regions)
 
@@ -161,7 +161,7 @@ def _reaches(count: Count, steps: int) -> bool:
 
 def is_position(facts: Facts, number: Value, of: Together) -> bool:
     """Whether a sum of counts is a place or a time as well: whoever gets there again may be meant to see the same."""
-    sums = Sums(facts.flow, {})
+    sums = Sums.of(facts.flow, {})
     wanted = _counted(sums.products(number))
     inside = (op for one in of.counts for op in one.count.region.walk() if op.name == "array.map" and op.results)
     alike = (op for op in inside if _counted(sums.products(op.result)) == wanted)

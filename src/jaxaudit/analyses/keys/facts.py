@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -114,6 +114,16 @@ class KeyFacts:
     def conflicts(self) -> tuple[tuple[Scope, Mapping[Use, Conflict]], ...]:
         """The scopes, each with the uses in it that repeat an earlier one."""
         return tuple((scope, conflicts(scope, self.facts.flow)) for scope in self.scopes)
+
+    def conflicts_in(self, program: Program) -> Sequence[tuple[Scope, Mapping[Use, Conflict]]]:
+        """Return the scopes of a part of the program, each with the uses in it that repeat an earlier one."""
+        if program is self.program:
+            return self.conflicts
+        return [self._conflicts_by[id(one)] for one in program.regions() if id(one) in self._conflicts_by]
+
+    @cached_property
+    def _conflicts_by(self) -> Mapping[int, tuple[Scope, Mapping[Use, Conflict]]]:
+        return {id(scope.region): (scope, found) for scope, found in self.conflicts}
 
     @cached_property
     def loops(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:

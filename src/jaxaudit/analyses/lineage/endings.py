@@ -82,7 +82,7 @@ def renewals(facts: Facts) -> Sequence[Renewal]:
     found: list[Renewal] = []
     for op in facts.program.named(*LOOPS):
         moved = [(old, new) for old, new in Loop(op).successors if old is not new]
-        sums = Sums(flow, {})
+        sums = Sums.of(flow, {})
         grown = frozenset(old for old, new in moved if is_added_to(old, new, sums))
         found += [Renewal(old, new, grown) for old, new in moved]
     for op in facts.program.named("py.return"):
@@ -98,7 +98,7 @@ def _replaced(op: Op, flow: Flow) -> Iterator[Renewal]:
     reads = [one for one in flow.readers.get(op.operands[0], ()) if one.name == "py.attr"]
     new = {name: value for name, value in (op.named or {}).items() if isinstance(value, Value)}
     pairs = [(one.results[0], new[one.label]) for one in reads if one.label in new]
-    sums = Sums(flow, {})
+    sums = Sums.of(flow, {})
     grown = frozenset(old for old, value in pairs if is_added_to(old, value, sums))
     yield from (Renewal(old, value, grown) for old, value in pairs)
 
@@ -107,7 +107,7 @@ def _given_back(op: Op, flow: Flow) -> Iterator[Renewal]:
     """Find what a function makes of the parts of a record that it is given, where it gives one value for each."""
     region = flow.places.function_of(op)
     parts = {one: key for one in _parts_read(region, flow) if (key := _key(one, flow)) is not None}
-    sums, made_of = Sums(flow, {}), dict[Value, set[object]]()
+    sums, made_of = Sums.of(flow, {}), dict[Value, set[object]]()
     for value in dict.fromkeys(op.operands):
         made = flow.maker(value)
         if parts and made is not None and made.name in ELEMENTWISE:
@@ -150,7 +150,7 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
     made = flow.maker(new.value)
     if made is None or made.name not in ELEMENTWISE or new.path or new.shift or new.loop:
         return
-    parts = Sums(flow, {}).products(new.value)
+    parts = Sums.of(flow, {}).products(new.value)
     goes_on = [part for part in parts if any(_uses(factor, (one.old,), flow) for factor in part.factors)]
     kept = [flag for part in goes_on for flag in flags(flow, _without_state(part, one, flow), {})]
     rest = [part for part in parts if part not in goes_on]
@@ -234,7 +234,7 @@ def _limits(part: Product, state: Sequence[Value], flow: Flow) -> Iterator[Readi
 
 def reasons(flag: Value, flow: Flow) -> Iterator[Value]:
     """Return the flags any of which sets a flag."""
-    sums = Sums(flow, {})
+    sums = Sums.of(flow, {})
     made = sums.maker(flag)
     if made is None or made.function not in DISJUNCTIONS:
         yield sums.source(flag)

@@ -8,213 +8,23 @@ and compared with it. Which of the values that it is given is the count, the mea
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import field
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import outside_of_call
+from jaxaudit.analyses.lineage.trials import Data, Leaf, Trials, axes_of, rows_of
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges.look import Known, known_of
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Argument, Op, Region, Value
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES
-from jaxaudit.ir.interfaces import Call
-from jaxaudit.ir.ops import BODIES, KEEPING
-from jaxaudit.ir.record import mutable, record, replace
-from jaxaudit.ir.values import index_parts
-
-Number = float | list[float]
-Leaf = Value | tuple[object, object]
-"""Something that a function is given: a parameter, or a field of one."""
+from jaxaudit.ir.ops import KEEPING
+from jaxaudit.ir.record import record, replace
 
 _SIZES = (3, 2, 5)
 _MOST_SAMPLES = 256
-_ROWS = (1.3, -0.4, 2.2, 0.9, -1.7, 3.1, 0.2, 1.9)
 _COUNTS = (4.0, 9.0, 13.0)
-_UNARY: Mapping[str, Callable[[float], float]] = {
-    "negative": operator.neg,
-    "square": lambda x: x * x,
-    "sqrt": math.sqrt,
-    "abs": abs,
-    "reciprocal": lambda x: 1 / x,
-    "positive": lambda x: x,
-}
-_BINARY: Mapping[str, Callable[[float, float], float]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "power": operator.pow,
-    "maximum": max,
-    "minimum": min,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "equal": operator.eq,
-}
-
-
-class OpenError(Exception):
-    """What a value is cannot be computed here."""
-
-
-@record
-class Data:
-    """What is merged: an array of which a statistic is taken, or one sample alone."""
-
-    value: Value
-    axes: tuple[int, ...]
-    """The axes that are reduced; none for a single sample."""
-    sizes: tuple[int, ...] = ()
-    """The sizes of these axes: their own where `is_measured`, else some."""
-    is_measured: bool = True
-
-    @property
-    def count(self) -> int:
-        """How many samples are tried."""
-        return math.prod(self.sizes)
-
-    def size(self, axis: int) -> float:
-        """Return the size of one axis; that of a feature is one."""
-        return self.sizes[self.axes.index(axis)] if axis in self.axes else 1
-
-
-@mutable
-class Trial:
-    """Evaluates the values of a function for numbers that its inputs are given."""
-
-    flow: Flow
-    data: Data
-    rows: Sequence[float]
-    given: Mapping[Leaf, float]
-    others: dict[Leaf, float]
-    """What all other inputs are, in every trial."""
-    touched: set[Leaf] = field(default_factory=set)
-    _known: dict[Value, Number] = field(default_factory=dict)
-
-    def number(self, value: Value) -> float:
-        """Return what a value is where it has one number for each feature."""
-        found = self.of(value)
-        if isinstance(found, list):
-            raise OpenError
-        return found
-
-    def of(self, value: Value) -> Number:
-        """Return what a value is."""
-        if value not in self._known:
-            self._known[value] = math.nan
-            self._known[value] = self._computed(value)
-        return self._known[value]
-
-    def _computed(self, value: Value) -> Number:
-        if value is self.data.value:
-            return list(self.rows) if self.data.axes else self.rows[0]
-        op = self.flow.own_maker(value)
-        if op is None:
-            outer = outside_of_call(self.flow, value, {})
-            return self.of(outer) if outer is not None else self._leaf(value)
-        if op.name in BODIES and op.regions:
-            inner = Call(op).inside(self.flow.position(op.results, value))
-            return self.of(inner) if inner is not None and not op.regions[0].shared else self._leaf(value)
-        if (op.name in KEEPING or op.name == "py.to_python") and op.operands:
-            return self.of(op.operands[0])
-        if op.name == "array.map":
-            return self._mapped(op)
-        if op.name == "array.reduce":
-            return self._reduced(op)
-        return self._sized(op, value)
-
-    def _argument(self, given: Argument) -> Number:
-        if isinstance(given, Value):
-            return self.of(given)
-        if isinstance(given, int | float):
-            return float(given)
-        raise OpenError
-
-    def _mapped(self, op: Op) -> Number:
-        x = self._argument(op.arguments.get("x"))
-        if op.function in _UNARY:
-            return _each(_UNARY[op.function], x)
-        if op.function not in _BINARY:
-            raise OpenError
-        return _each(_BINARY[op.function], x, self._argument(op.arguments.get("y")))
-
-    def _reduced(self, op: Op) -> float:
-        items = self.of(op.operands[0])
-        if not isinstance(items, list) or _axes(op, None) not in (self.data.axes, None):
-            raise OpenError
-        mean = sum(items) / len(items)
-        if op.function in ADDITIONS:
-            return sum(items)
-        if op.function in AVERAGES and not op.arguments.get("weights"):
-            return mean
-        ddof = op.arguments.get("ddof", 0)
-        if op.function in ("var", "std") and isinstance(ddof, int):
-            spread = sum((one - mean) ** 2 for one in items) / (len(items) - ddof)
-            return spread if op.function == "var" else math.sqrt(spread)
-        raise OpenError
-
-    def _sized(self, op: Op, value: Value) -> Number:
-        """Return how many samples there are, where an op tells; what else it makes is taken as given."""
-        shape = self.flow.maker(op.operands[0]) if op.name == "py.item" and op.operands else op
-        if shape is None or shape.name != "array.shape" or not any(map(self._has_samples, shape.operands[:1])):
-            return self._leaf(value)
-        parts = index_parts(op.arguments.get("index")) if shape is not op else ()
-        if shape.function == "size":
-            return float(self.data.count)
-        if shape.function == "len" or (len(parts) == 1 and isinstance(parts[0], int)):
-            return self.data.size(parts[0] if parts and isinstance(parts[0], int) else 0)
-        raise OpenError
-
-    def _has_samples(self, value: Value) -> bool:
-        """Whether a value has one number for each sample, as the data and what is computed of each of them."""
-        if value is self.data.value or not self.data.axes:
-            return value is self.data.value
-        # What its numbers hang on says nothing of how many there are.
-        aside = Trial(self.flow, self.data, self.rows, self.given, dict(self.others))
-        with suppress(OpenError):
-            return isinstance(aside.of(value), list)
-        return False
-
-    def _leaf(self, value: Value) -> float:
-        leaf = leaf_of(value, self.flow)
-        self.touched.add(leaf)
-        other = self.others.setdefault(leaf, 1.1 + 0.37 * len(self.others))
-        return self.given.get(leaf, other)
-
-
-def leaf_of(value: Value, flow: Flow) -> Leaf:
-    """Return what a function is given, under one name for each field of a parameter."""
-    op = flow.maker(value)
-    if op is not None and op.name == "py.attr":
-        return (op.operands[0], op.label)
-    index = op.arguments.get("index") if op is not None and op.name == "py.item" and op.operands else None
-    return (op.operands[0], index) if op is not None and isinstance(index, str | int) else value
-
-
-def _each(function: Callable[..., float], *given: Number) -> Number:
-    length = max((len(one) for one in given if isinstance(one, list)), default=None)
-    try:
-        if length is None:
-            return float(function(*given))
-        columns = [one if isinstance(one, list) else [one] * length for one in given]
-        return [float(function(*row)) for row in zip(*columns, strict=True)]
-    except (ArithmeticError, ValueError, TypeError) as error:
-        raise OpenError from error
-
-
-def _axes(op: Op, otherwise: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    given = op.arguments.get("axis")
-    if isinstance(given, int):
-        return (given,)
-    known = isinstance(given, tuple) and all(isinstance(one, int) for one in given)
-    return (
-        tuple(sorted(one for one in given if isinstance(one, int))) if known and isinstance(given, tuple) else otherwise
-    )
 
 
 @record
@@ -254,44 +64,31 @@ def _close(first: float, second: float) -> bool:
 class Merging:
     """Tries out what one function makes of some data."""
 
-    def __init__(self, flow: Flow, region: Region, data: Data) -> None:
-        self._flow, self._region, self.data = flow, region, data
-        self._leaves: dict[Value, set[Leaf]] = {}
-        self._others: dict[Leaf, float] = {}
-        self.ends = [value for value in _ends(region, flow) if self.leaves(value) is not None]
+    def __init__(self, flow: Flow, ends: Sequence[Value], data: Data) -> None:
+        self._flow, self._ends, self.data = flow, ends, data
+        self._trials = Trials(flow, data)
+        for value in ends:
+            self._trials.add(value)
+        self.ends = [value for value in ends if self._trials.number(value, self.rows(), {}) is not None]
 
     def tried(self, value: Value, rows: Sequence[float], given: Mapping[Leaf, float]) -> float:
         """Return what a value is for some data and some inputs; not a number where that cannot be computed."""
-        try:
-            return Trial(self._flow, self.data, rows, given, self._others).number(value)
-        except (OpenError, ArithmeticError):
-            return math.nan
+        number = self._trials.number(value, rows, given)
+        return math.nan if number is None else number
 
-    def leaves(self, value: Value) -> set[Leaf] | None:
-        """Return what a value is computed from beside the data; None where that is not known."""
-        if value not in self._leaves:
-            trial = Trial(self._flow, self.data, self.rows(), {}, self._others)
-            try:
-                trial.number(value)
-            except (OpenError, ArithmeticError):
-                return None
-            self._leaves[value] = trial.touched
-        return self._leaves[value]
-
-    def rows(self, value: float | None = None) -> list[float]:
+    def rows(self, value: float | None = None) -> tuple[float, ...]:
         """Return some data: all of one value, or various."""
-        count = self.data.count
-        return [value] * count if value is not None else [_ROWS[at % len(_ROWS)] + at // 8 for at in range(count)]
+        return (value,) * self.data.count if value is not None else rows_of(self.data)
 
     def means(self) -> Iterator[Mean]:
         """Return the running means that take the data in by a weight that falls as a count grows."""
-        for new in self.ends:
-            leaves = self.leaves(new) or set()
+        for new in filter(self._trials.hangs_on_data, self.ends):
+            inputs = self._trials.inputs(new)
             # The mean of samples that are all alike is one of them, whatever counts.
-            middles = [old for old in leaves if _close(self.tried(new, self.rows(1.0), {old: 1.0}), 1.0)]
+            middles = [old for old in inputs if _close(self.tried(new, self.rows(1.0), {old: 1.0}), 1.0)]
             for old in middles:
-                for count in leaves - {old}:
-                    found = self._weighed(new, count, old)
+                for count in inputs:
+                    found = self._weighed(new, count, old) if count != old else None
                     if found is not None:
                         yield Mean(count, old, new, *found)
 
@@ -314,7 +111,7 @@ class Merging:
         if self.data.is_measured:
             return False
         more = replace(self.data, sizes=tuple(2 * size for size in self.data.sizes))
-        other = Merging(self._flow, self._region, more)._weighed(one.new, one.count, one.old)
+        other = Merging(self._flow, self._ends, more)._weighed(one.new, one.count, one.old)
         if other is None:
             return True
         apart, later = one.moved - one.base, other[0] - other[1]
@@ -327,7 +124,7 @@ class Merging:
     def grows(self, one: Mean) -> tuple[Value, float] | None:
         """Return the next count, where one is given back, and by how much it has grown."""
         for value in self.ends:
-            if one.count in (self.leaves(value) or ()):
+            if one.count in self._trials.inputs(value):
                 first, second = (self.tried(value, self.rows(), {one.count: counted}) for counted in _COUNTS[:2])
                 other = self.tried(value, self.rows(5.0), {one.count: _COUNTS[0]})
                 if _close(second - first, _COUNTS[1] - _COUNTS[0]) and first == other and first > _COUNTS[0]:
@@ -337,21 +134,21 @@ class Merging:
     def spreads(self, one: Mean) -> Iterator[Spread]:
         """Return the running spreads that take the data in beside a mean."""
         for new in self.ends:
-            leaves = self.leaves(new) or set()
-            for old in leaves - {one.count, one.old} if new is not one.new else ():
-                exact = self._is_spread(new, old, one)
+            inputs = self._trials.inputs(new)
+            for old in inputs if new is not one.new else ():
+                exact = self._is_spread(new, old, one) if old not in (one.count, one.old) else None
                 if exact is not None:
                     # A number that is written down may be how many elements there are: one is not.
                     whole = self.data.count > 1 and _close(one.moved, 1)
                     total = whole and any(self._fits(new, old, one, form, self.rows(), 0.7) for form in _TOTALS)
-                    yield Spread(new, exact, one.old in leaves, is_total=total)
+                    yield Spread(new, exact, one.old in inputs, is_total=total)
 
     def _is_spread(self, new: Value, old: Leaf, one: Mean) -> bool | None:
         """Whether a value is the spread of both samples; None where it is none, even of samples with one mean."""
         rows, count = self.rows(), _COUNTS[0]
         given = {one.count: count, one.old: 0.7, old: 2.9}
         scaled = {**given, one.old: 0.7 * 1.5, old: 2.9 * 1.5**2}
-        before, after = self.tried(new, rows, given), self.tried(new, [1.5 * row for row in rows], scaled)
+        before, after = self.tried(new, rows, given), self.tried(new, tuple(1.5 * row for row in rows), scaled)
         moves = self.tried(new, rows, {**given, old: 3.9}) > before
         if not moves or not _close(after, before * 1.5**2) or _close(before, self.tried(new, self.rows(0.7), given)):
             return None
@@ -427,13 +224,16 @@ _CALCULATIONS = KEEPING | {
 def merging(facts: Facts) -> Iterator[Merging]:
     """Return every function that merges statistics of some data with others, as far as can be told beforehand."""
     flow, known = facts.flow, known_of(facts.program, facts.get(Shapes))
+    ends: dict[int, list[Value]] = {}
     seen: set[tuple[int, Value, tuple[int, ...]]] = set()
     for op in facts.program.mapping("divide"):
         region = flow.places.function_of(op)
         for data in _data(op, flow):
             if (id(region), data.value, data.axes) not in seen:
                 seen.add((id(region), data.value, data.axes))
-                yield Merging(flow, region, _sized(data, known))
+                if id(region) not in ends:
+                    ends[id(region)] = list(_ends(region, flow))
+                yield Merging(flow, ends[id(region)], _sized(data, known))
 
 
 def _sized(data: Data, known: Known) -> Data:
@@ -451,7 +251,7 @@ def _data(op: Op, flow: Flow) -> Iterator[Data]:
     makers = [made for one in walk(op.results, lambda it: _before(it, flow)) if (made := flow.maker(one)) is not None]
     reduced = [made for made in makers if made.name == "array.reduce" and made.operands]
     for made in reduced:
-        axes = _axes(made, (0,) if made.arguments.get("axis") is None else None)
+        axes = axes_of(made, (0,) if made.arguments.get("axis") is None else None)
         if axes is not None and made.function in AVERAGES | ADDITIONS:
             yield from (Data(value, axes) for value in _arrays(made.operands[0], flow))
     if not reduced:

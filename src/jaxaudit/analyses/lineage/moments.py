@@ -125,7 +125,7 @@ def _in_loop(flow: Flow, loop: Loop, param: Value, place: _Place) -> _Place | No
     array = next((given for one, given in loop.elements if one is param), None)
     if array is not None:
         # What is turned before it is scanned is counted in the order in which it was made.
-        turn = Turn.of(Sums(flow, place.calls).maker(array))
+        turn = Turn.of(Sums.of(flow, place.calls).maker(array))
         return place.at(array if turn is None else turn.base)
     following = next((end for one, end in loop.successors if one is param), None)
     if following is param:
@@ -144,7 +144,7 @@ def _runs_back(flow: Flow, loop: Loop, calls: Context) -> bool | None:
 def _course(flow: Flow, loop: Loop, calls: Context) -> Course | None:
     known, key = flow.table(_course), (loop.op, tuple(calls.items()))
     if key not in known:
-        known[key] = course(loop.op, Sums(flow, calls))
+        known[key] = course(loop.op, Sums.of(flow, calls))
     return known[key]
 
 
@@ -173,7 +173,7 @@ def _made(flow: Flow, op: Op, place: _Place) -> _Place | None:
 def _gathered(flow: Flow, op: Op, base: Value, place: _Place) -> _Place | None:
     """Go from some rows of an array to all of them; who takes the same rows can be compared."""
     rows = op.value("indices")
-    return None if rows is None else place.counted(base, Sums(flow, place.calls).source(rows), op.argument("axis"))
+    return None if rows is None else place.counted(base, Sums.of(flow, place.calls).source(rows), op.argument("axis"))
 
 
 def _mapped_leaf(flow: Flow, op: Op, place: _Place) -> _Place | None:
@@ -247,7 +247,7 @@ def _indexed(flow: Flow, op: Op, base: Value, part: Argument, place: _Place) -> 
         return place.counted(base, seen.counter, seen.base, later=int(seen.ahead))
     if not isinstance(part, Value):
         return None
-    return place.counted(base, Sums(flow, place.calls).source(part))
+    return place.counted(base, Sums.of(flow, place.calls).source(part))
 
 
 def _joined(flow: Flow, op: Op, place: _Place) -> _Place | None:
@@ -258,7 +258,7 @@ def _joined(flow: Flow, op: Op, place: _Place) -> _Place | None:
         value = appended(flow, made, listed)
         return None if value is None else place.at(value, loop=made)
     for at, part in enumerate(op.operands[:2]):
-        cut = Sums(flow, place.calls).maker(part)
+        cut = Sums.of(flow, place.calls).maker(part)
         window = index_parts(cut.arguments.get("index"))[:1] if cut is not None and cut.name == "py.item" else ()
         bounds = window[0] if window and isinstance(window[0], Mapping) else {}
         start, stop = bounds.get("start"), bounds.get("stop")

@@ -73,11 +73,30 @@ class Sums:
 
     flow: Flow
     context: Context
-    _known: dict[tuple[Value, int], Products] = field(default_factory=dict)
-    """The parts of a value at some depth: two operands often lead to the same one."""
+    _known: dict[Value, tuple[Products, int]] = field(default_factory=dict)
+    """The parts of a value, and how deep sums stand in each other there: two operands often lead to the same one."""
+    _cut: dict[tuple[Value, int], Products] = field(default_factory=dict)
+    """The parts of a value at some depth, where sums in each other are too many from there on."""
+    _deepest: int = 0
+    """How deep the sums stand that were met in the value that is being taken apart."""
+    _sources: dict[Value, Value] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, flow: Flow, context: Context) -> Sums:
+        """Return the one for a context, which everybody shares."""
+        known, key = flow.table(cls.of), frozenset(context.items())
+        if key not in known:
+            known[key] = cls(flow, dict(context))
+        return known[key]
 
     def source(self, value: Value) -> Value:
         """Return the value that another one is, or is the elements of, outside of calls and before conversions."""
+        found = self._sources.get(value)
+        if found is None:
+            found = self._sources[value] = self._source(value)
+        return found
+
+    def _source(self, value: Value) -> Value:
         calls, makers = self.context, self.flow.places.maker
         crossed: set[tuple[Value, Op | None]] = set()
         while True:
@@ -113,10 +132,26 @@ class Sums:
             return (Product(number, ()),) if number else ()
         if value is None:
             return (Product(float("nan"), ()),)
-        if (value, depth) not in self._known:
-            parts = None if op is None or depth > _MOST else self._parts(op, partial(self.products, depth=depth + 1))
-            self._known[value, depth] = (Product(1.0, (value,)),) if parts is None or len(parts) > _MOST else parts
-        return self._known[value, depth]
+        known, height = self._known.get(value, (None, 0))
+        if known is None or depth + height > _MOST:
+            known = self._cut.get((value, depth))
+            height = _MOST + 1
+        if known is None:
+            return self._taken_apart(value, op, depth)
+        self._deepest = max(self._deepest, depth + height)
+        return known
+
+    def _taken_apart(self, value: Value, op: Op | None, depth: int) -> Products:
+        """Find the parts of a value; those that are not cut short are the same wherever it stands."""
+        around, self._deepest = self._deepest, depth
+        parts = None if op is None or depth > _MOST else self._parts(op, partial(self.products, depth=depth + 1))
+        found = (Product(1.0, (value,)),) if parts is None or len(parts) > _MOST else parts
+        if self._deepest > _MOST:
+            self._cut[value, depth] = found
+        else:
+            self._known[value] = found, self._deepest - depth
+        self._deepest = max(around, self._deepest)
+        return found
 
     def ratios(self, given: Argument) -> tuple[Ratio, ...]:
         """Return the parts of a sum with their divisors apart; what is divided by a sum is one factor."""

@@ -65,7 +65,7 @@ def courses(program: Program, flow: Flow) -> Sequence[tuple[Course, Sums]]:
     """Return how every loop of a program goes through arrays, in each context."""
     known = flow.table(courses)
     if program not in known:
-        ways = ((op, Sums(flow, context)) for op in program.named(*LOOPS) for context in contexts(flow, op))
+        ways = ((op, Sums.of(flow, context)) for op in program.named(*LOOPS) for context in contexts(flow, op))
         known[program] = [(found, sums) for op, sums in ways if (found := course(op, sums)) is not None]
     return known[program]
 
@@ -105,7 +105,7 @@ def accumulated(program: Program, flow: Flow) -> Iterator[Accumulated]:
     for op in program.named("array.scan"):
         view = Recurrence.of(op)
         for context in contexts(flow, op) if view is not None and op.function == "cumsum" and view.elements else ():
-            sums = Sums(flow, context)
+            sums = Sums.of(flow, context)
             turn = Turn.of(sums.maker(view.elements[0])) if view is not None else None
             parts = sums.products(op.operands[0] if turn is None else turn.base)
             weights = _common(parts)
@@ -206,7 +206,7 @@ def standing(program: Program, flow: Flow) -> Iterator[Standing]:
     """Find every recursion over temporal differences whose next value is a carry that never changes, or the value."""
     for op in program.named("scan"):
         for context in contexts(flow, op):
-            found = _stands(op, Sums(flow, context))
+            found = _stands(op, Sums.of(flow, context))
             if found is not None:
                 yield found
                 break

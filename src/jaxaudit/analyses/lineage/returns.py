@@ -70,7 +70,7 @@ def returns(program: Program, flow: Flow) -> Sequence[Return]:
     """Find every sum over the steps to come."""
     known = flow.table(returns)
     if program not in known:
-        ways = ((op, Sums(flow, context)) for op in program.named(*LOOPS) for context in contexts(flow, op))
+        ways = ((op, Sums.of(flow, context)) for op in program.named(*LOOPS) for context in contexts(flow, op))
         courses = ((found, sums) for op, sums in ways if (found := course(op, sums)) is not None)
         known[program] = [one for found, sums in courses if found.backwards for one in _in_loop(found, sums)]
     return known[program]

@@ -221,12 +221,15 @@ def densities(flow: Flow, op: Op) -> Sequence[tuple[Density, Context]]:
 def _densities(flow: Flow, op: Op, context: Context) -> Iterator[Density]:
     reader = Reader(flow, context)
     parts = reader.sums.products(op.result)
-    logs = [(part, found) for part in parts if (found := reader.logarithm(part)) is not None]
-    homes = [_home(flow, base, context) for _, base in logs]
-    for part in parts if logs else ():
-        powers = [power for factor in part.factors for power in islice(reader.powers(factor), _MOST)]
-        found = [(power, _home(flow, power, context)) for power in powers]
-        for (logarithm, base), home in zip(logs, homes, strict=True):
+    bases = [(part, found) for part in parts if (found := reader.logarithm(part)) is not None]
+    powers = [[one for factor in part.factors for one in islice(reader.powers(factor), _MOST)] for part in parts]
+    # Of few sums both are of one kind, which is told sooner than whether they are one value.
+    kinds = {one.log for found in powers for one in found}
+    logs = [(part, base, _home(flow, base, context)) for part, base in bases if base.log in kinds]
+    kinds = {base.log for _, base, _ in logs}
+    for part, own_powers in zip(parts, powers, strict=True) if logs else ():
+        found = [(power, _home(flow, power, context)) for power in own_powers if power.log in kinds]
+        for logarithm, base, home in logs:
             exponent = sum(power.exponent for power, own in found if power.log is base.log and own == home)
             if part is not logarithm and exponent:
                 weight = part.coefficient * math.prod(map(reader.scale, part.factors))
@@ -258,7 +261,7 @@ class Reader:
     def __init__(self, flow: Flow, context: Context) -> None:
         self.flow = flow
         self.context = context
-        self.sums = Sums(flow, context)
+        self.sums = Sums.of(flow, context)
 
     def power(self, value: Value) -> Power | None:
         """Return what a value is a power or an exponential of; None where it is a product of several."""

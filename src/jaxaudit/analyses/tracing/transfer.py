@@ -53,7 +53,7 @@ class TransferTable:
         for name, spec in VOCABULARY.items():
             if spec.regions == "none":
                 single = self._single(name)
-                table[name] = lambda op, read, single=single: [_placed(single(op, read), op, read)] * len(op.results)
+                table[name] = lambda op, read, single=single: _alike(op, read, single) if op.results else ()
         table["py.unpack"] = self._unpacked
         return table
 
@@ -384,6 +384,10 @@ class TransferTable:
         # The sum of a constant over an axis is a Python number: people ask for the axis's size so.
         counts = op.qualified.endswith(("psum", "axis_size")) and all(one.kind is Kind.STATIC for one in operands)
         return NUMBER if counts else UNKNOWN
+
+
+def _alike(op: Op, read: Read[Trace], single: One) -> Sequence[Trace]:
+    return [_placed(single(op, read), op, read)] * len(op.results)
 
 
 def _placed(fact: Trace, op: Op, read: Read[Trace]) -> Trace:

@@ -129,7 +129,7 @@ def targets(rewards, dones, later, discount, rows):
         products = {op.results[0]: op for op in program.named("array.scan") if op.function == "cumprod"}
         for op in program.mapping("add") if products else ():
             for context in contexts(flow, op):
-                yield from _judged(op, Sums(flow, context), products)
+                yield from _judged(op, Sums.of(flow, context), products)
 
 
 @record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.facts import Facts
@@ -19,6 +20,8 @@ from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 
 _CLOSE = 1e-6
+_MOST_PARTS = 3
+"""The running mean may be there twice, as in `mean + w * (x.mean() - mean)`; a quotient of sums has many more parts."""
 
 _PROGRAM = """
 def update(mean, count, obs):
@@ -97,7 +100,7 @@ class NormalisationOverWrongAxes(Rule):
             return
         for op in program.mapping("add", "subtract"):
             for context in contexts(flow, op) if not (op.backward or op.is_derived) else ():
-                found = _update(op, Sums(flow, context))
+                found = _update(op, Sums.of(flow, context))
                 if found is not None:
                     at_first = _at_first(found.running, flow)
                     yield from _judged(found, at_first, facts.get(Shapes), (found.running, op.result) in renewed)
@@ -122,7 +125,9 @@ def _update(op: Op, sums: Sums) -> _Update | None:
 
     `mean + w * (x.mean() - mean)` and `w * mean + (1 - w) * x.mean()` are both such a sum.
     """
-    parts = [part for one in sums.products(op.result) for part in _numerators(one, sums)]
+    parts = list(islice((part for one in sums.products(op.result) for part in _numerators(one, sums)), _MOST_PARTS + 1))
+    if len(parts) > _MOST_PARTS:
+        return None
     makers = {factor: sums.maker(factor) for part in parts for factor in part.factors}
     means = {factor for factor, made in makers.items() if made is not None and _is_statistic(made)}
     moved = [part for part in parts if means.intersection(part.factors)]

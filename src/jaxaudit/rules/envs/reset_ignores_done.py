@@ -98,7 +98,7 @@ def step(key):
             for condition, arms in _decisions(op):
                 # Most conditions are no single number for many flags, wherever they are read.
                 for context in contexts(flow, op) if _may_be_collapsed(condition, flow) else ():
-                    sums = Sums(flow, context)
+                    sums = Sums.of(flow, context)
                     reduced, mask = _collapsed(condition, sums, shapes)
                     if reduced is not None and mask is not None:
                         yield from _judged(_Choice(op, reduced, mask, arms, sums), facts)

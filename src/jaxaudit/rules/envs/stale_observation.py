@@ -152,7 +152,7 @@ def _came_in(call: Op, end: Op, facts: Facts) -> Value | None:
     came_in = [value for value in call.operands if value in params and value not in end.operands]
     # The parts of a state that was taken apart at a border are parameters by themselves.
     parts = {one: origin(flow, one, {}).value for one in came_in}
-    sums = Sums(flow, {})
+    sums = Sums.of(flow, {})
     states |= {one for one in came_in if any(is_added_to(parts[one], other, sums) for other in end.operands)}
     old, others = [one for one in came_in if one in states], [one for one in call.operands if one not in came_in]
     return old[0] if old and not any(depends(flow, value, old) for value in others) else None

@@ -99,7 +99,7 @@ class WritePositionNeverWraps(Rule):
 
 
 def _judged(op: Op, base: Value, one: Renewal, facts: Facts) -> Obligation:
-    sums, made = Sums(facts.flow, {}), facts.flow.maker(one.new)
+    sums, made = Sums.of(facts.flow, {}), facts.flow.maker(one.new)
     moved = sums.products(one.new)
     steps = [part.coefficient for part in moved if not part.factors]
     plain = len(moved) == 2 and Product(1.0, (one.old,)) in moved and bool(steps) and steps[0] > 0

@@ -136,7 +136,7 @@ def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
     if op is None or op.name != "array.map" or op.function != "add":
         return
     for context in contexts(flow, op):
-        parts = sorted(Sums(flow, context).products(op.results[0]), key=lambda part: part.coefficient)
+        parts = sorted(Sums.of(flow, context).products(op.results[0]), key=lambda part: part.coefficient)
         plain = len(parts) == 2 and all(len(part.factors) == 1 and not part.masks for part in parts)
         if plain and 0 < parts[0].coefficient <= _LITTLE and abs(sum(one.coefficient for one in parts) - 1) < _CLOSE:
             yield Blend(op, parts[0].coefficient, parts[0].factors[0], parts[1].factors[0], op.results[0])

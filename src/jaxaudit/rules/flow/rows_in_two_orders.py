@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import permutations, product
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.lineage.rows import Pick, RowOrders, Rows, row_orders
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import ahead, depends, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import DERIVATIVES, MAPPED, UNFOLLOWED
@@ -163,11 +163,12 @@ def update(w, key, x, y):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where rows in drawn orders meet."""
         orders = row_orders(facts)
-        picked = [one for op in program.walk() if not op.regions and (one := orders.pick(op)) is not None]
+        picked = [(op, one) for op in program.walk() if not op.regions and (one := orders.pick(op)) is not None]
         if not picked:
             return
-        read = {(orders.name(base), pick) for base, pick in picked}
-        met = [one for op in program.named(*_MEETING) for one in _met(op, orders)]
+        read = {(orders.name(base), pick) for _, (base, pick) in picked}
+        drawn = {*walk([value for op, _ in picked for value in op.results], lambda one: ahead(facts.flow, one))}
+        met = [one for op in program.named(*_MEETING) for one in _met(op, orders, drawn)]
         told = set[tuple[Op, Op]]()
         for one in met:
             found = _judged(one, read, orders)
@@ -202,12 +203,16 @@ class _Met:
         return first, second
 
 
-def _met(op: Op, orders: RowOrders) -> Iterator[_Met]:
-    """Return the rows in drawn orders that meet in an op, but for those of one array."""
+def _met(op: Op, orders: RowOrders, drawn: Set[Value]) -> Iterator[_Met]:
+    """Return the rows in drawn orders that meet in an op, but for those of one array.
+
+    All of them are among the values that depend on a draw.
+    """
     given = list(dict.fromkeys(op.operands))
     if op.name in MAPPED and op.in_axes is not None:
         given = [one for one, axis in zip(op.operands, op.in_axes, strict=False) if axis == 0]
-    rows = {one: [found for found in orders.of(one) if found.picks] for one in given}
+    given = [one for one in given if one in drawn]
+    rows = {one: [found for found in orders.of(one) if found.picks] for one in given if len(given) > 1}
     for at, one in enumerate(given):
         for other in given[at + 1 :]:
             for left, right in product(rows[one], rows[other]):

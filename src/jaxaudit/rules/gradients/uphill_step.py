@@ -241,10 +241,10 @@ def _is_negated(loss: Value, flow: Flow) -> bool:
     """Whether somebody put a minus before a loss, or before what it is the mean of: then it is meant to grow."""
 
     def inside(value: Value) -> Iterator[Value]:
-        made = (flow.maker(factor) for part in Sums(flow, {}).products(value) for factor in part.factors)
+        made = (flow.maker(factor) for part in Sums.of(flow, {}).products(value) for factor in part.factors)
         return (op.operands[0] for op in made if op is not None and op.name == "array.reduce" and op.operands)
 
-    parts = (part for value in walk((loss,), inside) for part in Sums(flow, {}).products(value))
+    parts = (part for value in walk((loss,), inside) for part in Sums.of(flow, {}).products(value))
     return any(part.coefficient < 0 for part in parts)
 
 

@@ -55,7 +55,7 @@ def _drawn(flow: Flow, use: Use) -> Iterator[Op]:
 def _sign(flow: Flow, use: Use, drawn: list[set[Value]], noise: set[Value]) -> int:
     """Return the sign of the factor with which noise is added to what is none; 0 where it is not known."""
     calls = {id(region): one.site for one in use.chain for region in one.site.regions}
-    sums, found = Sums(flow, calls), set[int]()
+    sums, found = Sums.of(flow, calls), set[int]()
     for own in drawn:
         readers = (op for value in own for op in flow.readers.get(value, ()))
         for op in (op for op in readers if op.name == "array.map" and op.function in SUMS_OF_TWO):

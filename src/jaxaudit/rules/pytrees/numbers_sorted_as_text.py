@@ -241,7 +241,7 @@ def _runs_in_order(loop: Op, element: Op, flow: Flow) -> bool:
 
 def _is_added_up(param: Value, end: Value, flow: Flow) -> bool:
     """Whether a turn adds something to what is carried that was not computed from it."""
-    products = Sums(flow, {}).products(end)
+    products = Sums.of(flow, {}).products(end)
     others = [part.factors for part in products if part.factors != (param,)]
     return len(others) == len(products) - 1 and not any(
         depends(flow, one, [param]) for factors in others for one in factors

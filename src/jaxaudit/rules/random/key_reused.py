@@ -227,7 +227,7 @@ class KeyReused(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key."""
         keys = facts.get(KeyFacts)
-        yield from (one for scope, found in keys.conflicts for one in _judge(scope, found, keys))
+        yield from (one for scope, found in keys.conflicts_in(program) for one in _judge(scope, found, keys))
         yield from map(_reseeded, twins(keys, facts))
         yield from colliding(program, facts)
 

@@ -259,7 +259,7 @@ def _idle(loop: Loop, one: Carried, name: str, question: Op, flow: Flow) -> Obli
 
 def _multiplied(one: Carried, end: Value, flow: Flow) -> Op | None:
     """Return what multiplies a part of the state, where all that a turn gives for it is multiples of it."""
-    products = () if end is one.param else Sums(flow, {}).products(end)
+    products = () if end is one.param else Sums.of(flow, {}).products(end)
     if not products or not all(one.param in part.factors and len(part.factors) > 1 for part in products):
         return None
     return next((op for op in flow.readers.get(one.param, ()) if op.name == "array.map"), None)

@@ -129,7 +129,7 @@ class _Part:
 
 
 def _judged(loop: Loop, facts: Facts) -> Obligation:
-    sums = Sums(facts.flow, {})
+    sums = Sums.of(facts.flow, {})
     parts = [_Part(param, end, sums.products(end)) for param, end in loop.successors]
     for first, second in permutations(parts, 2):
         gated = second.updates(first.param)

@@ -105,9 +105,9 @@ class PairedWithOtherStep(Rule):
         flow = facts.flow
         for op in program.named("scan"):
             for context in contexts(flow, op):
-                found = course(op, Sums(flow, context))
+                found = course(op, Sums.of(flow, context))
                 if found is not None and found.backwards:
-                    yield from (_judged(one, flow) for one in _meetings(found, Sums(flow, context)))
+                    yield from (_judged(one, flow) for one in _meetings(found, Sums.of(flow, context)))
 
 
 @record

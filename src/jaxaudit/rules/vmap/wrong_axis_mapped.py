@@ -33,7 +33,7 @@ def steps_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Oblig
 
 def _scanned_backwards(program: Program, flow: Flow) -> dict[Value, Op]:
     """Return the first scan that goes backwards through each array, outside of calls and before conversions."""
-    sums, found = Sums(flow, {}), dict[Value, Op]()
+    sums, found = Sums.of(flow, {}), dict[Value, Op]()
     for scan in program.named("scan"):
         for _, value in Loop(scan).elements if scan.reverse else ():
             found.setdefault(sums.source(value), scan)

@@ -167,7 +167,7 @@ def _is_hidden(cls: ClassValue, name: str) -> bool:
 
 def _is_overridden(it: Interpreter, cls: ClassValue, name: str) -> bool:
     """Whether a class that is derived from this one has another member of that name."""
-    return any(name in one.namespace and one is not cls and cls in ancestry(one) for one in it.classes)
+    return any(name in one.namespace and one is not cls for one in it.heirs.get(cls, ()))
 
 
 def _set_up(it: Interpreter, base: Ref, box: ObjectBox, span: Span) -> bool:

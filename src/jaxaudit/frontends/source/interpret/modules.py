@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.base import Problem, SourceFile
 from jaxaudit.frontends.newer import newer_syntax, older_text, shown, told
-from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.interpret.mentioned import Attributes
+from jaxaudit.frontends.source.interpret.syntax import nodes_of
 from jaxaudit.ir.record import mutable
 from jaxaudit.spans import Span, span_of
 
@@ -107,6 +108,8 @@ class Project:
     """Every file that was asked for; None where there is none."""
     _comments: dict[str, Mapping[int, str]] = field(default_factory=dict)
     _lines: dict[str, list[str]] = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=Attributes)
+    """What its modules do with attributes, as far as somebody asked."""
     retold: set[str] = field(default_factory=set)
     """The files that were parsed in older words than theirs, without the names of their types."""
 
@@ -301,7 +304,7 @@ def _refused(file: SourceFile, error: SyntaxError) -> Problem:
 def _changing(tree: ast.Module, text: str) -> frozenset[str]:
     if "global " not in text:
         return frozenset()
-    return frozenset(name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names)
+    return frozenset(name for node in nodes_of(tree) if isinstance(node, ast.Global) for name in node.names)
 
 
 def is_main_block(node: ast.stmt) -> bool:

@@ -92,6 +92,12 @@ def walk(*nodes: ast.AST) -> list[ast.AST]:
     return found
 
 
+@lru_cache(maxsize=4096)
+def nodes_of(tree: ast.Module) -> Sequence[ast.AST]:
+    """Return all nodes of a module, outer ones before inner ones, for all who go through them."""
+    return walk(tree)
+
+
 def names_in(node: ast.AST) -> list[str]:
     """Return the names of all variables below a node, each as often as it stands there."""
     return [one.id for one in walk(node) if isinstance(one, ast.Name)]
@@ -113,7 +119,7 @@ class Landmarks:
 def landmarks(tree: ast.Module) -> Landmarks:
     """Look through a module once, for all who ask."""
     found = Landmarks()
-    for node in walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 found.loads.append(node)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jaxaudit.frontends.source.interpret.modules import Module
-from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.interpret.syntax import nodes_of
 from jaxaudit.ir.members import Exported
 from jaxaudit.libraries.packages import JAX, READ_AT_IMPORT, package
 from jaxaudit.spans import Span, span_of
@@ -18,7 +18,7 @@ def switches_of(module: Module) -> Iterator[str]:
     """Return the switches that a module names in a text, as a keyword or as an attribute: who does knows of them."""
     text = module.text.lower()
     for name in (one for one in _SWITCHES if one in text):
-        if any(_names(node, name) for node in walk(module.tree)):
+        if any(_names(node, name) for node in nodes_of(module.tree)):
             yield name
 
 
@@ -40,7 +40,7 @@ def exported_by(module: Module) -> Iterator[Exported]:
         return
     imported: Span | None = None
     named = frozenset(switches_of(module)) if ".update(" in module.text else frozenset[str]()
-    children = any(_imports(node) & _CHILDREN for node in walk(module.tree))
+    children = any(_imports(node) & _CHILDREN for node in nodes_of(module.tree))
     for statement in _in_order(module.tree.body):
         if imported is None and _imports(statement) & JAX:
             imported = span_of(statement, module.path)

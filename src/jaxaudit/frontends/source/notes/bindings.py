@@ -338,8 +338,15 @@ def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, 
 
 def _written_at(it: Interpreter, span: Span) -> Mapping[str, Span]:
     """Return where each argument of a call is written, by its keyword."""
-    call = next((one for one in landmarks(it.frame.module.tree).calls if it.span(one) == span), None)
+    module = it.frame.module
+    call = _calls(module.tree).get(span[1:]) if span.path == module.path else None
     return {} if call is None else {one.arg: it.span(one.value) for one in call.keywords if one.arg is not None}
+
+
+@lru_cache(maxsize=4096)
+def _calls(tree: ast.Module) -> Mapping[tuple[object, ...], ast.Call]:
+    """Return the calls of a module by their places."""
+    return {span_of(one, "")[1:]: one for one in reversed(landmarks(tree).calls)}
 
 
 def note_record(it: Interpreter, cls: ClassValue, fields: Mapping[str, Abstract], span: Span) -> None:
@@ -394,10 +401,11 @@ def note_again(it: Interpreter, parts: Iterable[tuple[ast.expr, Abstract]]) -> N
 
 def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Arguments) -> None:
     """Note a call in which two or more arguments have the names of parameters of the callee."""
-    if any(isinstance(one, ast.Starred) for one in node.args):
+    named = _parameters_of(callee)
+    if len(named) + len(node.keywords) < 2 or any(isinstance(one, ast.Starred) for one in node.args):
         return
     written = tuple(name_of(one) for one in node.args)
-    params, frame = _parameters_of(callee)[: len(written)], it.frame
+    params, frame = named[: len(written)], it.frame
     twice = _given_twice(it, node, params)
     if not twice and (
         len(written) != len(params) or sum(any(names_one(name, one) for one in params) for name in written) < 2

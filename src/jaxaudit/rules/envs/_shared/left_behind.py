@@ -173,7 +173,7 @@ def _step_of_memory(part: _Part, met: set[Value], flow: Flow) -> Op | None:
     """
     makers = [made for made in map(flow.maker, met) if made is not None]
     # A gate that lets something of the old one go leaves `(1 - z) * h`: the old one and a share of it.
-    kept = [one for one in Sums(flow, {}).products(part.following) if part.param in one.factors]
+    kept = [one for one in Sums.of(flow, {}).products(part.following) if part.param in one.factors]
     if any(made.name in DERIVATIVES for made in makers) or (len(kept) == 1 and kept[0].factors == (part.param,)):
         return None
     names = set(walk((part.param,), lambda one: ahead(flow, one, through_ops(*MOVING, "array.join"))))

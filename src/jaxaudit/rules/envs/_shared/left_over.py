@@ -77,7 +77,7 @@ def _is_old(value: Value, window: Value, flow: Flow) -> bool:
 
 def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligation]:
     """Judge sums that another part of the state takes over where a flag is set: there they are complete."""
-    flow, sums = facts.flow, Sums(facts.flow, {})
+    flow, sums = facts.flow, Sums.of(facts.flow, {})
     found = sums.products(one.new)
     goes_on = [flag for part in found if one.old in part.factors for flag in flags(flow, part, {}) if flag.ends]
     for flag in (flag for flag in goes_on if is_flag(flag, facts)):
@@ -95,7 +95,7 @@ def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligati
 def _cleared(two: Renewal, one: Renewal, flag: Flag, facts: Facts) -> Iterator[Obligation]:
     flow = facts.flow
     made, new = flow.maker(two.new), moment(flow, two.new).value
-    stops = [other for part in Sums(flow, {}).products(new) for other in flags(flow, part, {})]
+    stops = [other for part in Sums.of(flow, {}).products(new) for other in flags(flow, part, {})]
     if made is None or any(other.moment.series == flag.moment.series for other in stops):
         yield proved(two.new.span, f"{named(two.old, 'the sum')} starts anew where it is taken over")
     elif made.name == "array.map" and not depends(flow, two.new, (flag.moment.value,)):

@@ -38,7 +38,7 @@ def new_episodes(program: Program, facts: Facts) -> Iterator[Obligation]:
     flow = facts.flow
     found = [one for reading in readings(facts) if (one := _several(reading, flow)) is not None]
     for op in program.mapping("add") if found else ():
-        for part in Sums(flow, {}).products(op.results[0]):
+        for part in Sums.of(flow, {}).products(op.results[0]):
             stops = [flag for flag in flags(flow, part, {}) if flag.ends]
             others = [one for one in part.factors if one not in {flag.written for flag in stops}]
             yield from _judged(stops, [set(same_step(flow, others))] if stops else [], found, None, flow)

@@ -20,6 +20,8 @@ from jaxaudit.rules.base import Obligation, Step, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.spans import Span
 
+_PASSED_ON = through_ops(*PASSED_ON)
+
 
 @record
 class _Given:
@@ -189,7 +191,10 @@ def _returned(end: Op, flow: Flow) -> list[Value]:
 
 def _bare(value: Value, flow: Flow) -> Value:
     """Return what a value was before its gradient was stopped, or it was converted."""
-    return made_of(flow, value, through_ops(*PASSED_ON))
+    known = flow.table(_bare)
+    if value not in known:
+        known[value] = made_of(flow, value, _PASSED_ON)
+    return known[value]
 
 
 def _is_beside(one: _Given, flow: Flow) -> bool:

@@ -41,7 +41,7 @@ def second_kicks(program: Program, facts: Facts) -> Iterator[Obligation]:
 
 def _twice(old: Value, new: Value, flow: Flow) -> tuple[Op, Op, tuple[Value, ...]] | None:
     """Return the two sums in which a part of the state gets the same amount one after the other, and its factors."""
-    sums = Sums(flow, {})
+    sums = Sums.of(flow, {})
     second = sums.maker(new)
     between = _amount(second, sums)
     first = None if between is None else sums.maker(between[0])
@@ -84,7 +84,7 @@ def _is_slope(value: Value, place: Value, flow: Flow) -> bool:
     """Whether a value is a gradient by a place, or is computed of it element by element."""
     made = walk((value,), lambda one: behind(flow, one, lambda op: op.name in _ELEMENTS))
     ops = (op for one in made if (op := flow.own_maker(one)) is not None and op.name in DERIVATIVES)
-    sums = Sums(flow, {})
+    sums = Sums.of(flow, {})
     return any(sums.source(op.operands[at]) is sums.source(place) for op in ops for at in op.differentiated or ())
 
 
