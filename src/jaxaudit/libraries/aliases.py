@@ -176,3 +176,4 @@ _modules("einops", "einops.einops")
 # Python's builtins, by their bare names.
 _prefixed("builtins.", "", "ascii bool complex float input int open print repr str")
 _modules("tensorboardX", "flax.metrics.tensorboard")
+_modules("tqdm", "tqdm.auto tqdm.autonotebook tqdm.notebook tqdm.std")

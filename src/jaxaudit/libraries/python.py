@@ -81,7 +81,13 @@ _WRITES = merge(
     rows("wandb", "py.print", "log Run.log: data step", roles="writes"),
     rows("wandb", "py.call_library", "init:", result="wandb.Run", roles="writes"),
     rows("mlflow", "py.print", "log_metric: key value step\nlog_metrics: metrics step", roles="writes"),
-    rows("tqdm", "py.print", "tqdm.set_postfix: ordered_dict\ntqdm.set_description: desc", roles="writes"),
+    rows("tqdm.tqdm", "py.print", """
+        set_postfix: ordered_dict
+        set_postfix_str: s
+        set_description set_description_str: desc
+        """, roles="writes"),
+    rows("tqdm", "py.call_library", "tqdm: iterable desc total", result="tqdm.tqdm", holds="iterable"),
+    rows("tqdm.tqdm", "py.call_library", "update: n\nreset: total\nclose refresh clear unpause display:"),
     *(
         table
         for name in ("torch.utils.tensorboard", "tensorboardX")

@@ -137,6 +137,16 @@ PROGRAMS = {
         cc = jax.scipy.stats.multivariate_normal.logpdf(v, v, a); dd = jnp.trace(t, axis1=1, axis2=2)
         ee = jax.scipy.stats.multivariate_normal.logpdf(jnp.ones((7, 5)), v, a)
     """,
+    "limits and flat trees": """
+        import jax, jax.numpy as jnp
+        from jax.flatten_util import ravel_pytree
+        a = jnp.finfo(jnp.float32); b = jnp.ones(3) + a.eps; c = jnp.ones(3, jnp.bfloat16) * jnp.finfo(jnp.bfloat16).max
+        d = jnp.arange(4) % jnp.iinfo(jnp.int32).max; e = jnp.asarray(a.tiny); f = jnp.full(2, jnp.iinfo(jnp.int16).min)
+        g, back = ravel_pytree({"w": jnp.ones((3, 8)), "b": jnp.zeros(8)}); h, _ = ravel_pytree(jnp.ones((2, 3)))
+        rows = [jnp.ones((4, i + 1)) for i in range(2)]
+        i = jax.vmap(lambda one, other: one.sum() + other, in_axes=(0, None))(jnp.ones((4, 3)), 1.0)
+        j, k = jax.vmap(lambda pair: [2 * one for one in pair])(rows)
+        """,
     "rarer": """
         import jax, jax.numpy as jnp
         from jax import lax

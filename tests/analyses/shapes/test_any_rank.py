@@ -67,6 +67,9 @@ def fits(expression: str) -> list[Fit]:
         ("jnp.exp(x) + x.max(axis=-1, keepdims=True)", "(x.shape[0], ...)"),
         ("jax.vmap(jnp.sin)(x)", "(x.shape[0], ...)"),
         ("jax.vmap(lambda r: jnp.sum(r, axis=-1))(x)", "(x.shape[0], ...)"),
+        ("jax.random.split(key, 8)", "(8, ...)"),
+        ("jax.random.split(key, (4, 2))[1]", "(2, ...)"),
+        ("jax.random.split(jax.random.split(key)[0], len(x))", "(x.shape[0], ...)"),
     ],
 )
 def test_known_for_every_rank(expression, expected):
@@ -147,3 +150,33 @@ class Model(eqx.Module):
 )
 def test_fields_of_an_object_from_outside_are_like_what_its_class_stores(expression, expected):
     assert shape_in(MODULE.format(expression=expression)) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("jax.vmap(lambda one: jax.random.normal(one, (3,)))(jax.random.split(key, 8))", "float32[8, 3]"),
+        ("jax.random.split(jax.random.PRNGKey(h), 4)", "uint32[4, 2]"),
+        ("jax.value_and_grad(lambda y: h(y))(x)[0]", "?[]"),
+        ("jax.value_and_grad(lambda y: (h(y), y), has_aux=True)(x)[0][0]", "?[]"),
+        ("jax.value_and_grad(lambda y: h(y), has_aux=True)(x)[0]", "unknown"),
+        ("jax.value_and_grad(lambda y: h(y), 0, True)(x)[0]", "unknown"),
+        ("jax.jacfwd(lambda y: h(y))(x)", "unknown"),
+        ("jax.lax.cond(y, lambda: h(x), lambda: jnp.ones((2, 3)))", "float32[2, 3]"),
+        ("h(x) if y else jnp.ones((2, 3))", "unknown"),
+        ("jax.flatten_util.ravel_pytree(h)[0].max(0)", "?[]"),
+        ("jax.vmap(lambda rays: rays[1])([jnp.ones((4, 3)) for _ in range(2)])", "float32[4, 3]"),
+        ("jnp.ones(3) * jnp.finfo(x.dtype).eps", "float32[3]"),
+        ("jnp.finfo(x.dtype).dtype", "unknown"),
+    ],
+)
+def test_known_though_an_argument_is_not(expression, expected):
+    assert shape(expression) == expected
+
+
+@pytest.mark.parametrize(("count", "fit"), [("4", Fit.FITS), ("len(x)", Fit.OPEN), ("5", Fit.CLASHES)])
+def test_keys_that_are_mapped_beside_an_array(count, fit):
+    drawn = "jax.vmap(lambda one, row: row + jax.random.normal(one))"
+    facts = solved(f"{HEAD}    return {drawn}(jax.random.split(key, {count}), jnp.ones((4, 3)))\n")
+    (op,) = facts.program.named("vmap")
+    assert list(facts.get(Shapes).fits(op)) == [fit]

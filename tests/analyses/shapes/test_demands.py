@@ -17,6 +17,8 @@ ASKED = {
     "a pattern names its axes": ("return einops.rearrange(x, 'b t (h d) -> b h t d', h=2)", 3),
     "a pattern reduces some": ("return einops.reduce(x, 'b h w c -> b c', 'mean')", 4),
     "a slice has a size for each": ("return jax.lax.dynamic_slice(x, (0, y), (2, 3))", 2),
+    "a slice starts somewhere along each": ("return jax.lax.dynamic_update_slice(x, y, (0, y, 0))", 3),
+    "so does a slice of many sizes": ("return jax.lax.dynamic_slice(x, (0, y), s)", 2),
     "each axis is padded": ("return jnp.pad(x, ((0, 0), (1, 1), (0, 2)))", 3),
     "all its axes are permuted": ("return x.transpose(0, 2, 1)", 3),
     "a convolution names its axes": (

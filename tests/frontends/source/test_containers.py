@@ -129,3 +129,18 @@ def test_an_iterator_gives_another_element_each_time() -> None:
     code = "import jax\ndef f(n):\n    keys = iter(jax.random.split(jax.random.key(0), n))\n    a, b = next(keys), next(keys)\n"
     (first, second) = [op for op in ops(code, "py.call_library") if op.qualified == "builtins.next"]
     assert first.results != second.results
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for i in tqdm.tqdm(range(4), total=4):\n    x = x + i\nresult = x * 1", ["3"]),
+        ("bar = tqdm.auto.tqdm([x, x])\nfor y in bar:\n    bar.set_description('a')\n    result = y * 1", ["3"]),
+        ("for i, y in enumerate(tqdm.tqdm([x, x])):\n    result = jnp.ones((2, 3)) @ y", ["2"]),
+        ("for i in tqdm.trange(2, 5, desc='a'):\n    result = jnp.ones(2) * i", ["2"]),
+        ("result = jnp.stack([x for i in tqdm.trange(5)])", ["5 3"]),
+        ("with tqdm.tqdm(total=4) as bar:\n    bar.update(1)\n    result = x * 1", ["3"]),
+    ],
+)
+def test_a_progress_bar_gives_what_it_was_put_around(loop: str, expected: list[str]) -> None:
+    assert shapes(f"import tqdm\n{_START}x = jnp.ones(3)\n{loop}\n") == expected

@@ -168,6 +168,16 @@ PROGRAMS = {
             first, later = jax.random.split(key)
             return jax.lax.scan(body, (start(first), jnp.zeros(5)), jax.random.split(later, 60))[1]
         """,
+    "the last turn up to which all held": """
+        def length(rho):
+            mask = (rho[0::2] + rho[1::2]) > 0.0
+            alive = jnp.ones_like(mask[0])
+            def body(state, ok):
+                t, alive, longest = state
+                following = alive & ok
+                return (t + 1, following, jnp.where(following, t * jnp.ones_like(longest), longest)), following
+            return jax.lax.scan(body, (0, alive, jnp.zeros_like(mask[0], dtype=int)), mask)[0][2]
+        """,
     "what learns, averages, decodes or is told of the end": """
         def start(key):
             return jax.random.uniform(key, (3,), minval=-1, maxval=1)

@@ -23,7 +23,7 @@ Demands = dict[Value, ShapeFact]
 _SHAPED = ("array.create", "key.draw", "array.reshape", "array.expand")
 """Ops that are given a shape."""
 _ASKING = frozenset(
-    """py.unpack array.dot array.permute array.convolve array.reduce array.gather array.move py.loop scan""".split()
+    """py.unpack array.dot array.permute array.convolve array.reduce array.gather array.scatter array.move py.loop scan""".split()
 ) | {*_SHAPED}
 """Ops that ask something of their operands by themselves, whatever is asked of what they make."""
 
@@ -174,8 +174,10 @@ def written(op: Op) -> Iterator[tuple[Value, int]]:
             value = op.arguments.get(name)
             if isinstance(value, Value) and isinstance(one, str):
                 yield value, len(one)
-    elif (rank := _counted(op)) is not None and isinstance(base := next(iter(op.arguments.values())), Value):
-        yield base, rank
+    elif (rank := _counted(op)) is not None:
+        # What is written into a slice has as many axes as the slice.
+        written_to = [next(iter(op.arguments.values())), op.arguments.get("update")]
+        yield from ((base, rank) for base in _values(written_to))
 
 
 def _counted(op: Op) -> int | None:
@@ -184,9 +186,10 @@ def _counted(op: Op) -> int | None:
         pattern = op.arguments.get("pattern")
         axes = axes_of(pattern.partition("->")[0]) if isinstance(pattern, str) and "->" in pattern else None
         return None if axes is None or (REST,) in axes else len(axes)
-    if op.function == "dynamic_slice":
-        sizes = op.arguments.get("slice_sizes")
-        return len(sizes) if isinstance(sizes, tuple) else None
+    if op.function in ("dynamic_slice", "dynamic_update_slice"):
+        sizes, starts = op.arguments.get("slice_sizes"), op.arguments.get("start_indices")
+        counted = sizes if isinstance(sizes, tuple) else starts
+        return len(counted) if isinstance(counted, tuple) else None
     widths = op.arguments.get("pad_width") if op.function == "pad" else None
     # One pair alone holds for all axes.
     several = isinstance(widths, tuple) and len(widths) > 1 and all(isinstance(one, tuple) for one in widths)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, differ, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import Labels, made_by
-from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, as_number, outline_of, shown
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, as_number, outline_of, sequence, shown
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.outlines import changed
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.ir import Argument, Op, Region
+from jaxaudit.ir.record import replace
 
 
 def without_axis(fact: ShapeFact, axis: int) -> ShapeFact:
     """Return one element of an array along an axis, or of each leaf of a tree."""
     place = place_of(axis, fact.rank)
-    if fact.parts is not None:
-        return ShapeFact(parts=tuple(without_axis(part, axis) for part in fact.parts))
+    if (tree := _of_leaves(fact, lambda leaf: without_axis(leaf, axis))) is not None:
+        return tree
     if fact.stack and axis == 0:
         return ShapeFact(layer=fact.layer, stack=fact.stack[1:])
     if fact.dims is None and fact.symbol:
@@ -29,6 +30,15 @@ def without_axis(fact: ShapeFact, axis: int) -> ShapeFact:
     return ShapeFact(fact.dims[:place] + fact.dims[place + 1 :], fact.dtype, fact.weak)
 
 
+def _of_leaves(fact: ShapeFact, change: Callable[[ShapeFact], ShapeFact]) -> ShapeFact | None:
+    """Return a container after a change of all that it holds; None for anything else."""
+    if fact.parts is not None:
+        return ShapeFact(parts=tuple(map(change, fact.parts)))
+    if fact.items is not None:
+        return sequence(tuple(map(change, fact.items)))
+    return None if fact.each is None else replace(fact, each=change(fact.each))
+
+
 def _without(dims: Dims, axis: int) -> Dims | None:
     place = place_of(axis, len(dims))
     return None if place is None else (*dims[:place], *dims[place + 1 :])
@@ -36,11 +46,13 @@ def _without(dims: Dims, axis: int) -> Dims | None:
 
 def with_axis(fact: ShapeFact, axis: int, size: Dim) -> ShapeFact:
     """Return the array of all elements, one for each index of a new axis; of a tree every leaf has that axis."""
-    if fact.parts is not None:
-        return ShapeFact(parts=tuple(with_axis(part, axis, size) for part in fact.parts))
+    if (tree := _of_leaves(fact, lambda leaf: with_axis(leaf, axis, size))) is not None:
+        return tree
     if fact.dims is None:
         made = changed(fact, lambda dims: _with(dims, axis, size)) if fact.outline is not None else NOTHING
-        stacked = ShapeFact(layer=fact.layer, stack=(size, *fact.stack)) if axis == 0 and _is_whole(fact) else NOTHING
+        stacked = (
+            ShapeFact(layer=fact.layer, stack=(size, *fact.stack)) if axis == 0 and fact.placing is None else NOTHING
+        )
         return stacked if made is NOTHING else made
     place = place_of(axis, len(fact.dims) + 1)
     if place is None:
@@ -53,17 +65,13 @@ def _with(dims: Dims, axis: int, size: Dim) -> Dims | None:
     return None if place is None else (*dims[:place], size, *dims[place:])
 
 
-def _is_whole(fact: ShapeFact) -> bool:
-    """Whether what is known of a fact is one thing, and no sequence of several."""
-    return fact.items is None and fact.each is None and fact.placing is None
-
-
 def size_along(fact: ShapeFact, axis: object) -> Dim | None:
     """Return the size of an axis of an array, or of every leaf of a tree; None where it is not known."""
     if not isinstance(axis, int):
         return None
-    if fact.parts is not None:
-        return next((size for part in fact.parts if (size := size_along(part, axis)) is not None), None)
+    held = fact.parts or fact.items or (() if fact.each is None else (fact.each,))
+    if held:
+        return next((size for leaf in held if (size := size_along(leaf, axis)) is not None), None)
     place = place_of(axis, fact.rank)
     if fact.dims is not None and place is not None:
         return fact.dims[place]
@@ -131,7 +139,7 @@ def _judge_sizes(op: Op, look: Look) -> None:
     for value, axis in zip(op.operands, axes_of(op), strict=True):
         fact = look.read(value)
         size = size_along(fact, axis)
-        if size is not None and (fact.dims is not None or fact.stack or fact.parts is not None):
+        if size is not None and (fact.dims is not None or fact.stack or fact.parts is not None or fact.outline):
             sizes.append(size)
         elif fact.dims is not None and isinstance(axis, int) and not fact.weak:
             text = f"axis {axis} of an array with {len(fact.dims)} axes cannot be mapped"

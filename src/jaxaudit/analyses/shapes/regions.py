@@ -93,7 +93,10 @@ def _column(fact: ShapeFact, region: Region) -> ShapeFact:
 
 def _gradient(op: Op, look: Look) -> Facts:
     """The function's own results come first, then a gradient for each leaf of the chosen arguments."""
-    own = _returned(op, look)
+    own = list(_returned(op, look))
+    if own and _is_open(own[0]) and (op.option("has_aux", False) is False or len(own) > 1):
+        # JAX takes gradients of single numbers alone.
+        own[0] = ShapeFact((), own[0].dtype)
     extra = op.results[len(own) :]
     chosen, argnums = op.differentiated, op.option("argnums", 0)
     in_order = not isinstance(argnums, tuple) or list(argnums) == sorted(argnums)  # type: ignore[type-var]
@@ -177,6 +180,17 @@ def _joined(op: Op, look: Look) -> Facts:
     arms = [region for region in Branch(op).arms if only is None or region is op.regions[only]]
     ways = [[look.read(value) for value in region.results] for region in arms]
     return [reduce(join, facts) for facts in zip(*ways, strict=False)]
+
+
+def _agreed(op: Op, look: Look) -> Facts:
+    """The branches of a `cond` give one type: what is known of one of them holds for those of which nothing is."""
+    ways = zip(*([look.read(value) for value in region.results] for region in Branch(op).arms), strict=False)
+    return [reduce(join, [fact for fact in facts if not _is_open(fact)] or facts) for facts in ways]
+
+
+def _is_open(fact: ShapeFact) -> bool:
+    """Whether something may be an array, and nothing is known of its shape."""
+    return bool(fact.symbol) and fact.outline is None and fact.sizes is None
 
 
 def _turn(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
@@ -372,7 +386,7 @@ _LEAVE: Mapping[str, Leave] = {
     "scan": _after_scan,
     "fori": _after_carry,
     "while": _after_carry,
-    "cond": _joined,
+    "cond": _agreed,
     "py.branch": _joined,
     "vmap": mapped.leave,
     "pmap": mapped.leave,

@@ -8,34 +8,35 @@ from functools import partial
 from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.broadcast import broadcast
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, shape_of, shaped
 from jaxaudit.analyses.shapes.mapped import without_axis
+from jaxaudit.analyses.shapes.outlines import changed
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 
 
 def _seed(look: Look) -> ShapeFact:
-    seed = look.fact("seed")
-    if seed.dims != () and look.op.operands:
+    """Return a new key: a seed is one number, so whatever is not known to be more than that is one."""
+    if look.fact("seed").dims:
         return NOTHING
     return array((), "key<fry>") if look.op.typed else array((constant(2),), "uint32")
 
 
 def _split(look: Look) -> ShapeFact:
-    key = look.fact("key")
-    if key.dims is None:
-        return NOTHING
-    if look.raw("num") is None:
-        return array((constant(2), *key.dims), key.dtype)
+    """Return the keys that a key is split into: an axis of them, before those that a key of its kind has."""
+    count = (constant(2),) if look.raw("num") is None else _count(look)
+    return NOTHING if count is None else changed(look.fact("key"), lambda dims: (*count, *dims))
+
+
+def _count(look: Look) -> Dims | None:
+    """Return the axes of new keys that `num` asks for."""
     num = look.fact("num")
     count = shape_of(num)
     if count is None:
         # An unknown `num` is nearly always one number, but may be a shape; what is calculated with is none.
         number = None if num.outline is None else as_number(num)
         count = None if number is None else (number,)
-    if count is None:
-        return NOTHING
-    return array((*(one.labelled(made_by("alike", look.op)) for one in count), *key.dims), key.dtype)
+    return None if count is None else tuple(one.labelled(made_by("alike", look.op)) for one in count)
 
 
 def _dtype_told(look: Look, default: str | None) -> str | None:

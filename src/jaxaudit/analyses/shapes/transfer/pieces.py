@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant
+from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, constant, product
 from jaxaudit.analyses.labels import Label, size_labels
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
@@ -21,6 +21,8 @@ from jaxaudit.ir.functions import SPLITS, STACKS_OF_OLD
 def _join(look: Look) -> ShapeFact:
     if is_pattern(look):
         return packed(look)
+    if look.function == "ravel_pytree":
+        return sequence((_flat(look.first()), NOTHING))
     given = look.fact("arrays", "tup", "operands")
     if given.items is None or look.function not in STACKS_OF_OLD | {"concatenate", "stack"}:
         return _join_each(look, given)
@@ -35,6 +37,14 @@ def _join(look: Look) -> ShapeFact:
     if look.function == "concatenate":
         return _concatenate(look, known, look.raw("axis", "dimension"), dtype)
     return _shelved(look, known, dtype)
+
+
+def _flat(tree: ShapeFact) -> ShapeFact:
+    """Return all leaves of a tree behind one another."""
+    leaves = tree.parts or (tree,)
+    sizes = [UNKNOWN if leaf.dims is None else product(leaf.dims) for leaf in leaves]
+    dtypes = {leaf.dtype for leaf in leaves}
+    return array((sum(sizes, ZERO),), dtypes.pop() if len(dtypes) == 1 else None)
 
 
 def _shelved(look: Look, shapes: Sequence[Dims], dtype: str | None) -> ShapeFact:

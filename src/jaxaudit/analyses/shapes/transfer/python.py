@@ -8,6 +8,7 @@ from jaxaudit.analyses.dims import UNKNOWN, constant, product, variable
 from jaxaudit.analyses.shapes.facts import (
     DEVICES,
     NOTHING,
+    Layer,
     Outline,
     ShapeFact,
     array,
@@ -29,6 +30,10 @@ from jaxaudit.ir.record import replace
 
 _MOST_ROWS = 32
 """Rows of an array that are told one by one where it is made a tuple."""
+_OF_INTEGERS = ("jax.numpy.iinfo", "numpy.iinfo")
+_LIMITS = ("jax.numpy.finfo", "numpy.finfo", *_OF_INTEGERS)
+"""Functions that tell the limits of a dtype: numbers of that dtype, or of Python's for integers."""
+_OF_FLOATS = ("eps", "max", "min", "tiny", "smallest_normal", "smallest_subnormal", "resolution", "epsneg")
 _MOST_SIZES = 8
 """Sizes that are read at once of a shape of unknown rank."""
 
@@ -54,7 +59,17 @@ def _attribute(look: Look) -> ShapeFact:
     if name == "value" and base.dims is not None:
         # A variable of flax is known by the array it holds.
         return base
+    if base.layer is not None and base.layer.name in _LIMITS:
+        return _limit(base, name, integers=base.layer.name in _OF_INTEGERS)
     return ShapeFact(symbol=f"{base.symbol}.{name}", born=base.born) if base.symbol and name else NOTHING
+
+
+def _limit(limits: ShapeFact, name: str, *, integers: bool) -> ShapeFact:
+    """Return `jnp.finfo(dtype).eps`, a number of that dtype, or `jnp.iinfo(dtype).max`, one of Python's."""
+    if name == "bits" or (integers and name in ("max", "min")):
+        return integer(UNKNOWN)
+    dtype = limits.dtype if limits.dtype and "float" in limits.dtype else None
+    return array((), dtype) if name in _OF_FLOATS and not integers else NOTHING
 
 
 def _item(look: Look) -> ShapeFact:
@@ -73,7 +88,14 @@ def _item(look: Look) -> ShapeFact:
         # Rules compare what an array is indexed by with its own shape, whatever its rank.
         look.of(index)
         return array(None, base.dtype)
+    if isinstance(index, int) and _has_rows(base):
+        return without_axis(base, 0)
     return _of_object(base, index) if base.symbol and isinstance(index, int | str) else NOTHING
+
+
+def _has_rows(base: ShapeFact) -> bool:
+    """Whether something is an array of unknown rank that has a first axis for sure."""
+    return base.outline is not None and bool(base.outline.head)
 
 
 def _of_shape(base: ShapeFact, sizes: Outline, index: Argument) -> ShapeFact:
@@ -134,6 +156,8 @@ def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
         return [rest if i == star else rows for i in range(count)]
     if base.sizes is not None:
         return _unpacked_shape(base, base.sizes, count, star)
+    if star is None and _has_rows(base):
+        return [without_axis(base, 0)] * count
     if base.symbol and star is None:
         return [_of_object(base, i) for i in range(count)]
     return [NOTHING] * count
@@ -227,6 +251,8 @@ def _shape(look: Look) -> ShapeFact:
         return _size(look, base)
     if function == "dtype":
         return array(None, base.dtype)
+    if look.op.qualified in _LIMITS:
+        return ShapeFact(dtype=look.dtype("dtype"), layer=Layer(look.op.qualified))
     return _length(base) if function == "len" else NOTHING
 
 

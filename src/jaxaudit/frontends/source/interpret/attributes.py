@@ -58,6 +58,10 @@ _CLASSES = {"flax.training.train_state.TrainState.tx": "optax.GradientTransforma
 """The classes of what attributes of library objects hold."""
 
 
+_OF_ARRAYS = ("shape", "ndim")
+"""Attributes that nothing has but arrays, and what is described by their shape."""
+
+
 def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
     """Return `base.name`."""
     match base:
@@ -85,6 +89,9 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
             return _leaf_attribute(it, base, name, span)
         case Super():
             return _super_attribute(it, base, name, span)
+        case Attribute(receiver=Leaf() | Attribute()) if name in _OF_ARRAYS:
+            # What has a shape is data that was read, and no method.
+            return _leaf_attribute(it, load(it, base, span), name, span)
         case _:
             # What is missing is asked for here, whoever gets it later.
             missing = has_attribute(it, base, name) is False

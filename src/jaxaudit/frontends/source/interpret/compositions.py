@@ -8,6 +8,7 @@ from functools import reduce
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import Library, PartialValue
+from jaxaudit.frontends.source.values.elements import BAR
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Slice, TupleValue
 from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
@@ -91,6 +92,12 @@ def _made_with_state(it: Interpreter, given: Arguments, span: Span) -> Abstract 
     return TupleValue((model, it.call(Library("equinox.nn.State"), Arguments((model,)), span)))
 
 
+def _counting_bar(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return `tqdm(range(...))`, which `trange(...)` stands for."""
+    counted = it.call(Library("builtins.range"), replace(given, keywords={}), span)
+    return it.call(Library(BAR), Arguments((counted,), given.keywords), span)
+
+
 _MADE = "equinox.nn.make_with_state.made"
 
 _NUMPY = ("jax.numpy", "numpy")
@@ -102,4 +109,5 @@ HANDLERS: dict[str, Handler] = {
     **{f"{library}.c_": _joining(library, "column_stack") for library in _NUMPY},
     "equinox.nn.make_with_state": _make_with_state,
     _MADE: _made_with_state,
+    "tqdm.trange": _counting_bar,
 }

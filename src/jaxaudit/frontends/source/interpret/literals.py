@@ -19,7 +19,7 @@ from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.notes.unpacking import name_of
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute
-from jaxaudit.frontends.source.values.elements import element, trip_count
+from jaxaudit.frontends.source.values.elements import element, run_through, trip_count
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, TupleValue, placed, sized
@@ -113,7 +113,7 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
     if not isinstance(node, ast.GeneratorExp):
         note_turns(it, node)
     first = node.generators[0]
-    iterable = it.evaluate(first.iter)
+    iterable = run_through(it.evaluate(first.iter))
     turns = _turns(it, node, iterable) if unrolled.differ(it, iterable, arrays=False) else []
     keys = keys_of(it, iterable) if len(node.generators) == 1 and not first.ifs else ()
     if turns:
@@ -127,7 +127,7 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
     """Return a dict; its entries are known one by one where its keys are, and else as one value."""
     note_turns(it, node)
-    iterable = it.evaluate(node.generators[0].iter)
+    iterable = run_through(it.evaluate(node.generators[0].iter))
     known = _entries(it, node, _turns(it, node, iterable))
     if known is not None:
         return it.heap.new(DictBox(known))
@@ -187,7 +187,7 @@ def _run(
             if truth(it, asked) is None:
                 test(it, asked, "if", it.span(condition))
         if rest:
-            made[:], inner[:] = _run(it, node, rest, items, it.evaluate(rest[0].iter))
+            made[:], inner[:] = _run(it, node, rest, items, run_through(it.evaluate(rest[0].iter)))
         else:
             made[:] = [plain(it, it.evaluate(item)) for item in items]
             inner[:] = [leaf for item in made for leaf in ordered_leaves(it, item)]

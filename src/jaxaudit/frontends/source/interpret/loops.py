@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.notes.bindings import held
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
-from jaxaudit.frontends.source.values.elements import element, trip_count
+from jaxaudit.frontends.source.values.elements import element, run_through, trip_count
 from jaxaudit.frontends.source.values.folding import is_never_none, truth
 from jaxaudit.frontends.source.values.frames import Env, Frame, LoopExits, assigned_names, changing
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
@@ -35,7 +35,7 @@ _MOST_PARTS = 64
 def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
     """Interpret a `for` loop."""
     note_turns(it, node)
-    iterable = it.evaluate(node.iter)
+    iterable = run_through(it.evaluate(node.iter))
     where = it.span(node.iter)
     trips = trip_count(it, iterable)
 

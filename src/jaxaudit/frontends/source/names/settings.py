@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from jaxaudit.frontends.source.interpret.modules import Module
-from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
+from jaxaudit.frontends.source.interpret.syntax import landmarks, nodes_of
 from jaxaudit.frontends.source.names.bound import parameters
 from jaxaudit.frontends.source.values.callables import ClassValue
 from jaxaudit.ir.members import Place, Settings
@@ -34,7 +34,7 @@ def settings_of(classes: Iterable[ClassValue], modules: Sequence[Module], script
     for module in audited:
         closed = len(audited) > 1 or module.path in scripts
         why = "" if closed else "code out of sight may read what this module defines"
-        for node in walk(module.tree):
+        for node in nodes_of(module.tree):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as value):
                     given = _keys(value)
@@ -78,7 +78,7 @@ def _judged(name: str, span: Span, given: _Given, reads: set[str], why: str) -> 
 
 def _tables(tree: ast.Module) -> Iterator[str]:
     """Return the dicts that a module asks for keys that it computes, or goes through: its own and those of others."""
-    for node in walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Subscript(value=base, slice=key, ctx=ast.Load()) if not isinstance(key, ast.Constant):
                 yield _name(base)
@@ -109,7 +109,7 @@ def _is_word(node: ast.ClassDef, field: ast.expr) -> bool:
 def _recorded(cls: str, tree: ast.Module) -> bool:
     """Whether a module gives an object of a class as a whole to a service that keeps it, or writes it to a file."""
     made, calls = set[str](), landmarks(tree).calls
-    for node in walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=maker))) if maker == cls:
                 made.add(name)
@@ -121,7 +121,7 @@ def _recorded(cls: str, tree: ast.Module) -> bool:
 
 
 def _dict_keys(tree: ast.Module) -> Iterator[str]:
-    for node in walk(tree):
+    for node in nodes_of(tree):
         for key in node.keys if isinstance(node, ast.Dict) else ():
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 yield key.value

@@ -14,8 +14,18 @@ from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
 
+BAR = "tqdm.tqdm"
+
+
+def run_through(iterable: Abstract) -> Abstract:
+    """Return what a loop runs through: a progress bar gives the elements of what it was put around."""
+    bar = isinstance(iterable, Leaf) and iterable.cls == BAR
+    return iterable.holds if bar and iterable.holds is not None else iterable
+
+
 def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abstract:
     """Return the element of an iterable in the turn that `index` counts."""
+    iterable = run_through(iterable)
     if isinstance(iterable, Zip):
         parts = tuple([element(it, part, index, span) for part in iterable.parts])
         return TupleValue((Leaf(index.value), *parts)) if iterable.counted else TupleValue(parts)
@@ -81,6 +91,7 @@ def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span, *, liste
 
 def trip_count(it: Interpreter, iterable: Abstract) -> int | None:
     """Return how often a loop over an iterable runs, where that is known."""
+    iterable = run_through(iterable)
     if isinstance(iterable, Range):
         bounds = (iterable.start, iterable.stop, iterable.step)
         numbers = [part.value for part in bounds if isinstance(part, Const) and isinstance(part.value, int)]

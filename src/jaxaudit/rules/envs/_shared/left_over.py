@@ -80,7 +80,7 @@ def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligati
     flow, sums = facts.flow, Sums.of(facts.flow, {})
     found = sums.products(one.new)
     goes_on = [flag for part in found if one.old in part.factors for flag in flags(flow, part, {}) if flag.ends]
-    for flag in (flag for flag in goes_on if is_flag(flag, facts)):
+    for flag in (flag for flag in goes_on if is_flag(flag, facts) and not _stays(flag, parts, flow)):
         taken = {
             factor
             for part in found
@@ -90,6 +90,11 @@ def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligati
         for two in parts:
             if two.old in taken and two.old in one.grown and two.old is not one.old:
                 yield from _cleared(two, one, flag, facts)
+
+
+def _stays(flag: Flag, parts: list[Renewal], flow: Flow) -> bool:
+    """Whether a flag is made of what it was a turn before, as `alive & ok`: it ends something once."""
+    return any(flag.moment.value is one.new and depends(flow, one.new, (one.old,)) for one in parts)
 
 
 def _cleared(two: Renewal, one: Renewal, flag: Flag, facts: Facts) -> Iterator[Obligation]:
