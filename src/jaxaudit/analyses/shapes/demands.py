@@ -23,8 +23,11 @@ Demands = dict[Value, ShapeFact]
 _SHAPED = ("array.create", "key.draw", "array.reshape", "array.expand")
 """Ops that are given a shape."""
 _ASKING = frozenset(
-    """py.unpack array.dot array.permute array.convolve array.reduce array.gather array.scatter array.move py.loop scan""".split()
-) | {*_SHAPED}
+    (
+        *("py.unpack", "py.loop", "scan", "array.dot", "array.permute", "array.convolve", "array.reduce"),
+        *("array.gather", "array.scatter", "array.move", *_SHAPED),
+    )
+)
 """Ops that ask something of their operands by themselves, whatever is asked of what they make."""
 
 INTEGER = ShapeFact((), None, False, UNKNOWN)

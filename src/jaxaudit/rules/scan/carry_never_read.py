@@ -80,10 +80,11 @@ class CarryNeverRead(Rule):
         unread = {noted(note): note for note in program.named("py.unread") if not is_unwanted(note.label)}
         for op in program.named(*sorted(CARRYING)):
             loop = Loop.of(op)
-            for param, following in loop.successors if loop is not None else ():
+            successors = loop.successors if loop is not None else ()
+            for param, following in successors:
                 if following is param or flow.maker(following) is None:
                     continue
-                twice = [one for one, other in loop.successors if other is following and one is not param]
+                twice = [one for one, other in successors if other is following and one is not param]
                 if any(map(flow.is_read, twice)):
                     yield proved(op.span, f"{named(param, 'it')} is also carried as {named(twice[0], 'what is read')}")
                 elif param in unread and not _is_read(param, op, flow):

@@ -274,8 +274,10 @@ def _ravelled(look: Look) -> ShapeFact:
 
 
 def _parts(tree: Argument) -> Iterator[Argument]:
-    if isinstance(tree, tuple | Mapping):
-        for part in tree.values() if isinstance(tree, Mapping) else tree:
+    if isinstance(tree, Mapping):
+        tree = tuple(tree.values())
+    if isinstance(tree, tuple):
+        for part in tree:
             yield from _parts(part)
     elif tree is not None:
         yield tree

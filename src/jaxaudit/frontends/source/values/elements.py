@@ -13,14 +13,14 @@ from jaxaudit.ir import Argument
 from jaxaudit.ir.record import replace
 from jaxaudit.spans import Span
 
-
 BAR = "tqdm.tqdm"
 
 
 def run_through(iterable: Abstract) -> Abstract:
     """Return what a loop runs through: a progress bar gives the elements of what it was put around."""
-    bar = isinstance(iterable, Leaf) and iterable.cls == BAR
-    return iterable.holds if bar and iterable.holds is not None else iterable
+    if isinstance(iterable, Leaf) and iterable.cls == BAR and iterable.holds is not None:
+        return iterable.holds
+    return iterable
 
 
 def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abstract:
