@@ -262,6 +262,8 @@ def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | N
         # An attribute that the turns bind anew has a history of its own.
         anew = {state for one in loop.regions[0].walk() if (state := changed(one)) is not None}
         told = {one.arguments.get("value") for one in reads if (one.kind, one.owner, one.subject) in anew}
+        # What belongs to the structure of an argument is compared at each call.
+        told.update(call.structure or ())
         for param, following in Loop(loop).successors:
             changing = param not in told and following is not param and flow.maker(following) not in inside
             readers = (one for one in inside if changing and param in one.operands and not _is_apart(one, flow))
