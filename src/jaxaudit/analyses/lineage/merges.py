@@ -215,6 +215,7 @@ _CALCULATIONS = KEEPING | {
     "array.reduce",
     "array.select",
     "py.again",
+    "py.item",
     "py.record",
     "py.taken",
     "py.passed",
