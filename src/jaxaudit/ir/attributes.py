@@ -282,6 +282,8 @@ class Attributes:
     """How many leaves a loop carries."""
     trips = _number("trips")
     """How many turns a loop takes, where that is known."""
+    bound = _number("bound")
+    """How many turns a loop takes at most, where no more than that is known."""
     left_at_once = _flag("left")
     """Whether every way through a Python loop returns or breaks in its first turn."""
     length = _anything("length")
@@ -332,6 +334,11 @@ class Attributes:
     """For each array the axes of several devices that a trace has spread it over."""
     mesh = _text("mesh")
     check = _flag("check")
+
+    @property
+    def most_trips(self) -> int | None:
+        """How many turns a loop takes at most, where that is known."""
+        return self.bound if self.trips is None else self.trips
 
     @property
     def noted(self) -> Iterable[object]:

@@ -46,8 +46,8 @@ def _counter(terms: Terms, op: Op, read: Read[Term]) -> Term:
     start, stop = terms.number(0), terms.number(END)
     if op.name == "fori":
         start, stop = (_bound(terms, op, name, i, read) for i, name in enumerate(("lower", "upper")))
-    elif op.trips is not None:
-        stop = terms.number(op.trips)
+    elif op.most_trips is not None:
+        stop = terms.number(op.most_trips)
     elif _ends_elsewhere(op):
         stop = terms.number(SHORTEST)
     return terms.make(Steps, start, stop, terms.number(1))

@@ -167,7 +167,7 @@ class Turns:
         if not is_count or (maker.qualified, known.holds) not in _AT_THE_END:
             return False
         bound = maker.arguments.get("y")
-        trips = None if scope.op is None else scope.op.trips
+        trips = None if scope.op is None else scope.op.most_trips
         # `i > 0` leaves many turns; only a bound that is computed may be the last one.
         return isinstance(bound, Value) or (isinstance(bound, int) and isinstance(trips, int) and bound >= trips - 1)
 
@@ -193,7 +193,7 @@ class Turns:
 
     def _runs_once(self, scope: Scope, op: Op, use: Use) -> bool:
         """The loop has one turn, one in which the use is reached, or control leaves it after the use."""
-        if op.trips in (0, 1) or op.length in (0, 1) or turns_left(self.places, op, use.spot) in (0, 1):
+        if op.most_trips in (0, 1) or op.length in (0, 1) or turns_left(self.places, op, use.spot) in (0, 1):
             return True
         if op.name not in PYTHON_LOOPS:
             return False

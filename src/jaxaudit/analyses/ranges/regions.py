@@ -114,7 +114,7 @@ def _counted(op: Op, region: Region, read: Reader, turn: int, known: Known) -> F
 
 
 def _turn(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    last = inf if op.trips is None else max(op.trips - 1.0, 0.0)
+    last = inf if op.most_trips is None else max(op.most_trips - 1.0, 0.0)
     return [Range(0.0, last, integer=True), *_carry(op, region, read, turn)]
 
 

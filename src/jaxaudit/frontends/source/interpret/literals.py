@@ -19,7 +19,7 @@ from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.notes.unpacking import name_of
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Attribute
-from jaxaudit.frontends.source.values.elements import element, run_through, trip_count
+from jaxaudit.frontends.source.values.elements import element, run_through, turns
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, TupleValue, placed, sized
@@ -194,7 +194,7 @@ def _run(
         return Exit.FALL
 
     before = dict(it.frame.env)
-    attrs: dict[str, object] = {"trips": trip_count(it, iterable), "kind": "comprehension"}
+    attrs: dict[str, object] = {**turns(it, iterable), "kind": "comprehension"}
     attrs["every_turn"] = len(generators) == 1 and not first.ifs
     # A comprehension has a scope of its own: its variables are new in each turn and do not outlive it.
     walrus = frozenset(n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr))

@@ -17,7 +17,7 @@ from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.notes.bindings import held
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
-from jaxaudit.frontends.source.values.elements import element, run_through, trip_count
+from jaxaudit.frontends.source.values.elements import element, run_through, trip_count, turns
 from jaxaudit.frontends.source.values.folding import is_never_none, truth
 from jaxaudit.frontends.source.values.frames import Env, Frame, LoopExits, assigned_names, changing
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
@@ -37,17 +37,16 @@ def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
     note_turns(it, node)
     iterable = run_through(it.evaluate(node.iter))
     where = it.span(node.iter)
-    trips = trip_count(it, iterable)
 
     def turn(index: Leaf, records: Filled | None = None) -> Exit:
         assign(it, node.target, element(it, iterable, index, where), where)
         return it.execute(node.body) if records is None else records.turn()
 
-    if trips == 0:
+    if trip_count(it, iterable) == 0:
         return it.execute(node.orelse)
     if unrolled.differ(it, iterable) and (rows := unrolled.rows(it, iterable, where)):
         return unrolled.run(it, node, rows, where)
-    loop = Loop(it, "py.loop", node, assigned_names(node), {"trips": trips, "kind": "for"})
+    loop = Loop(it, "py.loop", node, assigned_names(node), {**turns(it, iterable), "kind": "for"})
     records = filled(it, node)
     if records is None:
         loop.run(turn)

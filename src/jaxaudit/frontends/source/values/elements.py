@@ -89,6 +89,19 @@ def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span, *, liste
     return Leaf(it.emit("py.element", span, {"iterable": iterable, "index": index.value}, attrs).result)
 
 
+def turns(it: Interpreter, iterable: Abstract) -> dict[str, object]:
+    """Return what a loop over an iterable tells of its turns: how many there are, or how many at most."""
+    trips = trip_count(it, iterable)
+    return {"trips": trips} if trips is not None else {"trips": None, "bound": _most_trips(it, iterable)}
+
+
+def _most_trips(it: Interpreter, iterable: Abstract) -> int | None:
+    """Return the turns of a loop at most: a zip ends with its shortest part, whatever the others are."""
+    if not isinstance(iterable, Zip):
+        return trip_count(it, iterable)
+    return min((count for part in iterable.parts if (count := _most_trips(it, part)) is not None), default=None)
+
+
 def trip_count(it: Interpreter, iterable: Abstract) -> int | None:
     """Return how often a loop over an iterable runs, where that is known."""
     iterable = run_through(iterable)
