@@ -23,8 +23,8 @@ from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.interpret.syntax import children
 from jaxaudit.frontends.source.names.bound import bound_by
 from jaxaudit.frontends.source.names.flow import scopes_of
-from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.axis_names import declare_axes, declare_result
+from jaxaudit.frontends.source.notes.parameters import note_parameters
 from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
 from jaxaudit.frontends.source.values.callables import FunctionValue, written_in
@@ -175,7 +175,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         # What is one thing in this call may be another in the next: the outputs of one layer are inputs of another.
         place = f"{frame.place}:{frame.opened}"
         frame.env.update([(name, sized(value, name, place)) for name, value in bound.items()])
-        bindings.note_parameters(it, function, frame.env)
+        note_parameters(it, function, frame.env)
         with it.own_sides():
             result = _body(it, function, frame)
         declare_result(it, function, result)

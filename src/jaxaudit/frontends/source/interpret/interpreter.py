@@ -72,10 +72,8 @@ class Interpreter:
     """The state of one reading: the open frame, the heap, the builder, and what has been entered so far."""
 
     def __init__(self, project: Project, language: Language) -> None:
-        self.project = project
-        self.language = language
-        self.builder = Builder()
-        self.heap = Heap()
+        self.project, self.language = project, language
+        self.builder, self.heap = Builder(), Heap()
         self.frame: Frame
         self.rebound: list[dict[tuple[Frame, str], Abstract]] = []
         """For each open loop, which variables of enclosing functions it changed, and what they held before."""
