@@ -260,9 +260,16 @@ def _gone_through(obligations: Sequence[Obligation], traced: Program) -> Iterato
 
 
 def _untold(told: Sequence[Obligation], obligations: Sequence[Obligation]) -> Iterator[Obligation]:
-    """Leave out that traces differ where an error on the very line says why."""
+    """Leave out that traces or rebuilt objects differ where an error on the very line says why."""
     wrong = {one.span[:2] for one in obligations if one.verdict is Verdict.VIOLATED and one.severity is Severity.ERROR}
-    return (one for one in told if one.rule != "side-effect-in-traced-code" or one.span[:2] not in wrong)
+    for one in told:
+        places = [one.span, *(step.span for step in one.steps)] if one.rule in _EXPLAINED else []
+        if wrong.isdisjoint(place[:2] for place in places):
+            yield one
+
+
+_EXPLAINED = ("side-effect-in-traced-code", "flatten-loses-field")
+"""What a run shows and source explains."""
 
 
 def _but_once(obligations: Sequence[Obligation], told: Sequence[Obligation]) -> Iterator[Obligation]:

@@ -10,6 +10,7 @@ from jaxaudit.frontends.jaxpr.exceptions.named import named_steps
 from jaxaudit.frontends.jaxpr.exceptions.table import explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, LateCall, Probe, Reply, Retrace, Unsteady
 from jaxaudit.ir.record import replace
+from jaxaudit.observation.rebuilds import rebuild_obligations
 from jaxaudit.reports.identity import Sources
 from jaxaudit.rules.base import Obligation, Raises, Severity, Step, proved, unknown
 from jaxaudit.spans import Span
@@ -33,6 +34,7 @@ def observed_obligations(reply: Reply, files: Sequence[str], sources: Sources, s
             yield _stale(one, one.late, shown)
         elif one.places:
             yield _unsteady(one, shown)
+    yield from rebuild_obligations(reply.rebuilt, shown)
     for one in _probe_obligations(reply.probes, shown):
         # What ended the program is told once.
         if failed is None or (failed.rule, failed.span[:2]) != (one.rule, one.span[:2]):

@@ -146,6 +146,24 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What objects of a registered class were after they had been taken apart and put together again."""
+
+    cls: str
+    attribute: str
+    """Empty where all attributes are as they were."""
+    verdict: str
+    """`agrees`, `differs` or `doubtful`."""
+    text: str
+    objects: int
+    """How many were looked at."""
+    place: Frame | None
+    """What objects are taken apart into."""
+    other: Frame | None
+    """What they are put together of."""
+
+
+@dataclass(frozen=True, slots=True)
 class Replayed:
     """What evaluating a call once more showed of one place."""
 
@@ -218,6 +236,7 @@ class Reply:
     """The axis names of each argument leaf, where specs or annotations named them."""
     probes: tuple[Probe, ...] = ()
     unsteady: tuple[Unsteady, ...] = ()
+    rebuilt: tuple[Rebuilt, ...] = ()
     replayed: tuple[Replayed, ...] = ()
     faults: tuple[str, ...] = ()
     """Errors of ours that cost a part of what could have been seen."""

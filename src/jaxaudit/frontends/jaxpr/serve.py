@@ -16,6 +16,7 @@ from jaxaudit.frontends.jaxpr.places import user_files
 from jaxaudit.frontends.jaxpr.protocol import (
     Capture,
     Probe,
+    Rebuilt,
     Replayed,
     Reply,
     Request,
@@ -102,6 +103,7 @@ def gather(
         failure=ending.failure,
         files=user_files(ending.failure),
         probes=probes() if probe else (),
+        rebuilt=rebuilt() if probe else (),
         faults=tuple(faults),
         sightings=sightings,
     )
@@ -116,6 +118,15 @@ def probes() -> tuple[Probe, ...]:
         from jaxaudit.frontends.jaxpr.probe.run import probe_all
 
         return probe_all()
+    except Exception:  # noqa: BLE001
+        return ()
+
+
+def rebuilt() -> tuple[Rebuilt, ...]:
+    """Tell whether objects of the user's classes were put together again as they had been."""
+    module = sys.modules.get("jaxaudit.frontends.jaxpr.probe.rebuilt")
+    try:
+        return () if module is None else tuple(module.REBUILDS.told())
     except Exception:  # noqa: BLE001
         return ()
 

@@ -24,7 +24,7 @@ from jaxaudit.frontends.jaxpr.meshes import Mesh
 from jaxaudit.frontends.jaxpr.modules import callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, user_files
 from jaxaudit.frontends.jaxpr.protocol import Capture, Failure, Frame, Reply, Request
-from jaxaudit.frontends.jaxpr.serve import probes
+from jaxaudit.frontends.jaxpr.serve import probes, rebuilt
 from jaxaudit.frontends.jaxpr.specs import Spec, SpecError, parse_spec
 from jaxaudit.frontends.jaxpr.watching import Watch
 from jaxaudit.ir import Root, Value
@@ -87,6 +87,7 @@ def _trace(request: Request, path: str, expression: str, watch: Watch) -> Reply:
         axes=inputs.sizes,
         arguments=inputs.axes,
         probes=probes() if request.probe else (),
+        rebuilt=rebuilt() if request.probe else (),
     )
 
 

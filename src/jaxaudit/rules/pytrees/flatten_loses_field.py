@@ -54,6 +54,7 @@ class FlattenLosesField(Rule):
     that gets it back, and from there to the attribute that keeps it, or to the attribute of a bare object that is set.
     Each must come back where it was, and as it was: a constructor that keeps `log(std)` must not be given that.
     Lists of data and meta fields must name every field. What is stored in a field later must cross as well.
+    `run` and `trace` also take the first objects of each class apart, put them together again and compare.
 
     ## Why is this bad?
     Every transformation rebuilds its arguments. A field that is left out returns to its default, and two fields in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -20,6 +20,13 @@ def place_of_rule(met: Met, position: int | None = None) -> Frame | None:
     """Return the place of what the rule returns, for one argument where that can be told apart."""
     role = "bwd" if met.kind == "custom_vjp" else "jvp"
     function = users_function(getattr(met.rule, role, None), role) or users_function(met.rule.fun, "fun")
+    return place_of_returned(function, lambda returned: _part(returned, met, position))
+
+
+def place_of_returned(
+    function: object, chosen: Callable[[ast.expr], ast.expr] = lambda returned: returned
+) -> Frame | None:
+    """Return the place of what a function returns, or of what is chosen of it; else that of the function."""
     code = code_of(function)
     if not isinstance(code, CodeType):
         return None
@@ -27,7 +34,7 @@ def place_of_rule(met: Met, position: int | None = None) -> Frame | None:
     found = _returned(node) if node is not None else None
     if found is None:
         return _frame(code, code.co_firstlineno, 0, code.co_firstlineno, 0)
-    part = _part(found, met, position)
+    part = chosen(found)
     return _frame(code, part.lineno, part.col_offset, part.end_lineno or part.lineno, part.end_col_offset or 0)
 
 

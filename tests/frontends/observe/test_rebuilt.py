@@ -1,0 +1,101 @@
+"""`jaxaudit run` rebuilds objects of registered classes, and tells what does not come back as it was."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from tool import issues, report
+
+pytest.importorskip("jax")
+
+HEAD = "import jax\nimport jax.numpy as jnp\n\n"
+EXCHANGED = """
+class Mixture:
+    def __init__(self, weights, means):
+        self.weights, self.means = weights, means
+
+    def parts(self):
+        order = sorted(vars(self))
+        return [getattr(self, name) for name in order], tuple(order)  #!
+
+    @classmethod
+    def join(cls, order, parts):
+        return cls({taken})
+
+
+jax.tree_util.register_pytree_node(Mixture, Mixture.parts, Mixture.join)
+mixture = Mixture(jnp.ones(3), jnp.zeros(3))
+print(jax.jit(lambda m: m.weights - m.means)(mixture))
+"""
+COMPUTED_AGAIN = """
+def rooted(x):
+    return jnp.sqrt(x) if hasattr(x, "shape") else x
+
+
+@jax.tree_util.register_pytree_node_class
+class Scale:
+    def __init__(self, size, name="scale"):
+        self.size, self.name, self.reads = {size}, name, 0
+
+    def tree_flatten(self):
+        return tuple(vars(self)[name] for name in ("size", "name")[:{kept}]), ()  #!
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+
+
+scale = Scale(jnp.full(2, 4.0))
+scale.reads += 1
+print(jax.tree.leaves(jax.tree.map(lambda x: x, scale)))
+"""
+
+
+def audited(tmp_path: Path, program: str) -> dict:
+    (tmp_path / "program.py").write_text(HEAD + program)
+    return report("run", "program.py", cwd=tmp_path)
+
+
+def line_of(program: str) -> int:
+    return next(at for at, line in enumerate((HEAD + program).splitlines(), 1) if line.endswith("#!"))
+
+
+def test_attributes_that_change_places_are_told_at_what_is_returned(tmp_path):
+    program = EXCHANGED.format(taken="*parts")
+    found = audited(tmp_path, program)
+    assert issues(found) == [("flatten-loses-field", "program.py", line_of(program))]
+    (issue,) = found["issues"]
+    expected = (
+        "`means` of `Mixture` comes back as what `weights` was when an object is taken apart and put together again"
+    )
+    assert issue["message"] == expected
+    assert [one["text"] for one in issue["why"]] == ["it is put together again here"]
+
+
+def test_what_comes_back_as_it_was_is_verified_by_a_probe(tmp_path):
+    found = audited(tmp_path, EXCHANGED.format(taken="**dict(zip(order, parts))"))
+    assert issues(found) == []
+    assert "verified by probe, 3 objects: `Mixture` is put together again as it was" in {
+        one["reason"] for one in found["verified"] if one["rule"] == "flatten-loses-field"
+    }
+
+
+def test_numbers_that_are_computed_again_are_told(tmp_path):
+    program = COMPUTED_AGAIN.format(size="rooted(size)", kept=1)
+    found = audited(tmp_path, program)
+    assert [(one["line"], one["message"]) for one in found["issues"]] == [
+        (
+            line_of(program),
+            "`size` of `Scale` comes back with other numbers when an object is taken apart and put together again",
+        )
+    ]
+
+
+def test_counters_that_no_constructor_takes_are_a_warning(tmp_path):
+    found = audited(tmp_path, COMPUTED_AGAIN.format(size="size", kept=1))
+    assert issues(found) == []
+    assert [
+        (one["rule"], "`reads` of `Scale` comes back as 0, and was 1" in one["message"]) for one in found["warnings"]
+    ] == [("flatten-loses-field", True)]
