@@ -78,6 +78,14 @@ def not_used(one: Obligation, facts: Facts) -> str:
     return ""
 
 
+def runs_for_parameters(one: Obligation, facts: Facts) -> str:
+    """Read from the run of a module that its own initialisation makes: `net.init(key, x, key)`."""
+    spots = [use.spot for use in one.subject.uses]
+    inside = [op for op in spots if op.name == "py.call" and not keys_of(facts).fates.of(op)]
+    started = [op for op in spots if is_init(op) and any(op.span == other.span for other in inside)]
+    return f"`{callee_of(started[0])}` gives parameters, and nothing of what it draws beside them" if started else ""
+
+
 def draws_nothing(one: Obligation, facts: Facts) -> str:
     """Read from what a network runs that has to be given a key: `net.apply(params, key, x)` of linear layers."""
     for op in (use.origin.spot for use in one.subject.uses if asks_for_key(use.origin.spot)):
