@@ -13,7 +13,6 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import FOREIGN, MEMBERS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, unknown
 
-
 _ASKS_ANYTHING = ("py.call_library", "py.call_unknown")
 _SORTED_OUT = "a condition asks what it is, and whether an array of JAX comes here is not known"
 
