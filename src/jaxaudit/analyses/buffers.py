@@ -7,12 +7,13 @@ one still holds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import entered, holders, walk
-from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir import Exit, Op, Region, Value
 from jaxaudit.ir.interfaces import Loop, given_as, given_to, leaves_as, made_inside
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS, SIZED_BY
 from jaxaudit.ir.values import index_parts
@@ -24,6 +25,9 @@ _SAME = playing("model.filter", "model.join")
 _PARTED = playing("model.partition")
 _PASSED = frozenset(("py.call", "py.branch"))
 _CROSSED = _PASSED | PYTHON_LOOPS
+_TURN = (Exit.BREAK, Exit.CONTINUE)
+_LEFT_BY = {"continue": _TURN, "break": (Exit.BREAK,), "return": (Exit.RETURN,)}
+"""How the ways leave early that meet in each kind of join, beside the one to the end."""
 _KEEPING = ("py.return", "py.store_attr")
 
 
@@ -45,10 +49,10 @@ def readings(flow: Flow, call: Op, value: Value) -> Iterator[Reading]:
         names = names_of(flow, sources(flow, donated), after=(call, op))
         for name, kept in names.items():
             readers = list(_below(flow, op, name))
-            replaced = bool(readers) and _is_replaced(flow, kept)
+            replaced = bool(readers) and (_is_replaced(flow, kept) or _is_doubtful(flow, kept, (call, op)))
             yield from (Reading(one, name, kept, replaced) for one in readers)
         for loop in _loops_around(flow, op):
-            yield from _in_next_turn(flow, op, names, loop)
+            yield from _in_next_turn(flow, (call, op), names, loop)
             yield from (one for name in names for one in _beside(flow, op, name, loop))
 
 
@@ -141,7 +145,7 @@ def _after(flow: Flow, value: Value, calls: Collection[Op]) -> Iterator[Value]:
     for op in flow.readers.get(value, ()):
         if op.name in _CROSSED:
             yield from entered(op, value) if not op.regions[0].shared else ()
-        elif _is_shared(op):
+        elif _is_shared(op) and not any(_is_missed(flow, value, one, op) for one in calls):
             yield from op.results
     for region in flow.leaving.get(value, ()):
         holder = flow.places.holder.get(id(region))
@@ -153,6 +157,69 @@ def _is_beside(flow: Flow, calls: Iterable[Op], holder: Op, region: Region) -> b
     """Whether one of some ops stands in another region of an op: on another way through a branch."""
     homes = [flow.places.region_of[one] for one in calls if _is_inside(flow, one, holder)]
     return any(not flow.places.within(home, region) for home in homes)
+
+
+def _is_doubtful(flow: Flow, names: Iterable[Value], calls: Iterable[Op]) -> bool:
+    """Whether a buffer may have got some names only on ways that miss some calls."""
+    makers = [flow.own_maker(one) for one in names]
+    return any(_ways_past(flow, call, one)[1] for call in calls for one in makers if one is not None)
+
+
+def _is_missed(flow: Flow, value: Value, call: Op, join: Op) -> bool:
+    """Whether a value comes into a join only on ways that miss a call.
+
+    Of `if done: continue` and `state = step(state)` below it, the old state comes from the first line alone: the one
+    way past the call brings what was made on it.
+    """
+    past, others = _ways_past(flow, call, join)
+    order = flow.places.order
+    makers = {one: flow.maker(one) for one in join.operands}
+    late = {one for one, maker in makers.items() if maker is not None and order[maker] >= order[call]}
+    return others and value not in late and (not past or (past == 1 and bool(late)))
+
+
+def _ways_past(flow: Flow, call: Op, join: Op) -> tuple[int, bool]:
+    """Return how many of the ways that leave early, and of the way to the end, lead past a call into a join.
+
+    And whether others get there that do not.
+    """
+    places, kind = flow.places, join.attrs.get("kind")
+    home = places.region_of[join]
+    if join.name != "py.join" or kind not in _LEFT_BY:
+        return 1, False
+    if kind == "break":
+        around = [holder for _, holder in places.up(places.region_of[call]) if holder is not None]
+        bodies = (one.regions[0] for one in around if one.name in PYTHON_LOOPS and places.region_of[one] is home)
+        home = next(bodies, home)
+    if not places.within(places.region_of[call], home):
+        return 1, False
+    ways = [_leads_past(flow, call, region) for region in _left(flow, home, _LEFT_BY[kind])]
+    inner = places.up(places.region_of[call])
+    falls = kind != "break" and all(
+        places.exit_of(region) is Exit.FALL for region, _ in takewhile(lambda one: one[0] is not home, inner)
+    )
+    return sum(ways) + falls, not all(ways)
+
+
+def _left(flow: Flow, home: Region, exits: Collection[Exit]) -> Iterator[Region]:
+    """Return the regions inside of a region that leave it early."""
+    for op in home.ops:
+        if op.name == "py.branch" or (op.name in PYTHON_LOOPS and Exit.RETURN in exits):
+            for region in op.regions:
+                if region.exit in exits:
+                    yield region
+                yield from _left(flow, region, exits)
+
+
+def _leads_past(flow: Flow, call: Op, region: Region) -> bool:
+    """Whether a call may have run where a region is left."""
+    places, holder = flow.places, flow.places.holder.get(id(region))
+    home = places.region_of[call]
+    if holder is None or places.within(home, region):
+        return True
+    if _is_inside(flow, call, holder):
+        return holder.construct == "try"
+    return places.comes_before(call, holder) and places.both_happen(call, holder)
 
 
 def _is_shared(op: Op) -> bool:
@@ -211,12 +278,16 @@ def _reads_inside(flow: Flow, region: Region, op: Op, value: Value) -> bool:
     return any(is_read_by(flow, one, name) for name in inside for one in flow.readers.get(name, ()))
 
 
-def _in_next_turn(flow: Flow, op: Op, names: Mapping[Value, tuple[Value, ...]], loop: Loop) -> Iterator[Reading]:
+def _in_next_turn(
+    flow: Flow, calls: Sequence[Op], names: Mapping[Value, tuple[Value, ...]], loop: Loop
+) -> Iterator[Reading]:
     """Return who reads in the next turn what this one has donated."""
     for param, following in loop.successors:
         for name in names_of(flow, (param,)) if following in names else ():
+            way = names[following]
+            doubtful = _is_doubtful(flow, way, calls)
             readers = (one for one in flow.readers.get(name, ()) if is_read_by(flow, one, name))
-            yield from (Reading(one, name, names[following]) for one in readers if _is_within(flow, one, loop))
+            yield from (Reading(one, name, way, doubtful) for one in readers if _is_within(flow, one, loop))
 
 
 def _beside(flow: Flow, op: Op, param: Value, loop: Loop) -> Iterator[Reading]:
@@ -237,7 +308,7 @@ def _beside(flow: Flow, op: Op, param: Value, loop: Loop) -> Iterator[Reading]:
         for name, way in inside.items():
             replaced = only_first and _is_replaced(flow, way)
             yield from (Reading(reader, name, kept, replaced) for reader in _below(flow, op, name))
-        yield from _in_next_turn(flow, op, dict.fromkeys(inside, kept), loop)
+        yield from _in_next_turn(flow, (op,), dict.fromkeys(inside, kept), loop)
 
 
 def _is_replaced(flow: Flow, names: tuple[Value, ...]) -> bool:

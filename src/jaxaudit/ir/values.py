@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from jaxaudit.spans import Span
 
@@ -32,6 +33,11 @@ class Symbol(str):
 
 Argument = Value | int | float | complex | str | bytes | bool | None | tuple["Argument", ...] | Mapping[str, "Argument"]
 """How one argument of an op looks: a value, a constant, or a structure of these."""
+
+
+def is_integer(argument: object) -> TypeGuard[int]:
+    """Whether something is a whole number that is written down, whatever name it goes by: a `bool` is none."""
+    return isinstance(argument, int) and not isinstance(argument, bool)
 
 
 def index_parts(index: Argument) -> tuple[Argument, ...]:

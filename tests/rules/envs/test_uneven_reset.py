@@ -168,6 +168,30 @@ PROGRAMS = {
             first, later = jax.random.split(key)
             return jax.lax.scan(body, (start(first), jnp.zeros(5)), jax.random.split(later, 60))[1]
         """,
+    "what is kept of one turn, or once in many": """
+        def skipping(layers, x, middle):
+            kept = jnp.zeros_like(x)
+            for i, layer in enumerate(layers):
+                x = x + layer(x)
+                kept = jnp.where(i == middle, x, kept)
+            return x - kept
+
+        def followed(grads, params):
+            def body(carry, grad):
+                params, slow, t = carry
+                params, t = params - 0.1 * grad, t + 1
+                return (params, jnp.where(t % 50 == 0, params, slow), t), None
+
+            return jax.lax.scan(body, (params, params, 0), grads)
+
+        def largest(rewards):
+            def body(carry, reward):
+                total, told = carry
+                total = total + reward  #? uneven-reset
+                return (total, jnp.where(reward > 3.0, total, told)), None
+
+            return jax.lax.scan(body, (0.0, 0.0), rewards)
+        """,
     "the last turn up to which all held": """
         def length(rho):
             mask = (rho[0::2] + rho[1::2]) > 0.0

@@ -4,6 +4,33 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what is renewed beside a state may be renewed of the one before": """
+        from flax.training.train_state import TrainState
+
+        def fit_value(value: TrainState, policy: TrainState, batch):
+            def loss(params):
+                return jnp.mean((value.apply_fn(params, batch) - policy.apply_fn(policy.params, batch)) ** 2)
+            return value.apply_gradients(grads=jax.grad(loss)(value.params))
+
+        def fit_policy(policy: TrainState, value: TrainState, batch):
+            def loss(params):
+                cost = -jnp.mean(value.apply_fn(value.params, policy.apply_fn(params, batch)))
+                return cost, {"cost": cost}
+            grads, info = jax.grad(loss, has_aux=True)(policy.params)
+            new_policy = policy.apply_gradients(grads=grads)
+            return new_policy, info
+
+        def learn(policy: TrainState, value: TrainState, batch):
+            new_value = fit_value(value, policy, batch)
+            new_policy, info = fit_policy(policy, new_value, batch)
+            return new_policy, new_value, info
+
+        def learn_at_once(policy: TrainState, value: TrainState, batch):
+            policy = policy.replace(params={**policy.params, "torso": value.params["torso"]})
+            new_value = fit_value(value, policy, batch)
+            new_policy, info = fit_policy(policy, value, batch)
+            return new_policy, new_value, info
+        """,
     "what advances another part of the state gets the step before": """
         class Schedule:
             def advance(self, progress, steps):

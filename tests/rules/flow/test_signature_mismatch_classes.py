@@ -64,6 +64,32 @@ PROGRAMS = {
                     return self.rnn(carry, x, reset)
                 return self.rnn(carry, (x, reset))
         """,
+    "a base that makes something of each class": """
+        from typing import Any, Callable
+
+        def joined(a, b):
+            return jnp.concatenate([a, b], axis=-1)
+
+        class Base:
+            def __init_subclass__(cls, **options):
+                super().__init_subclass__(**options)
+                dataclasses.dataclass(cls)
+
+        class Both(Base):
+            merge: Callable[..., Any] = joined
+
+            def __call__(self, x, y):
+                return jax.tree.map(self.merge, x, y), self.merge(x, y)
+
+        class Bound:
+            merge: Callable[..., Any] = joined
+
+            def __call__(self, x, y):
+                return self.merge(x, y)  #! signature-mismatch
+
+        def run(x, y):
+            return Both()(x, y), Both(joined)(x, y), Bound()(x, y)
+        """,
     "attr.ib makes fields, whose parameters have no underscores in front": """
         import attr
 

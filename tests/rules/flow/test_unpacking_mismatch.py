@@ -4,6 +4,37 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "what a function made that was returned early": """
+        def make(f, simple):
+            if simple:
+                run = jax.jit(lambda x: (f(x), x))
+
+                def call(x):
+                    out, rest = run(x)
+                    return out
+
+                return call
+
+            def call(x):
+                out, rest, more = run(x)
+                return out
+
+            run = jax.jit(lambda x: (f(x), x, x))
+            return call
+
+        def wrong(f, simple):
+            if simple:
+                run = jax.jit(lambda x: (f(x), x))
+
+                def call(x):
+                    out, rest, more = run(x)  #! unpacking-mismatch
+                    return out
+
+                return call
+
+            run = jax.jit(lambda x: (f(x), x, x))
+            return lambda x: run(x)[0]
+        """,
     "a script that binds its functions again for a second stage": """
         def render(x):
             return x, x, x

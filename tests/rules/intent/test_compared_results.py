@@ -103,3 +103,38 @@ def test_one_draw_for_all_points_of_a_map_over_keys(parts, expected):
     """Members that have states of their own share the numbers of no draw."""
     found = audit([SourceFile("keys.py", NESTED.format(**parts))], Config(select=("same-key-across-vmap",))).report
     assert [one.severity for one in (*found.issues, *found.warnings)] == [expected]
+
+
+ALTERNATIVES = """
+import jax
+import jax.numpy as jnp
+
+def wide(key):
+    return jax.random.normal(key, (9, 3))
+
+def tall(key):
+    return jax.random.uniform(key, (3, 9))
+
+class Net:
+    def __init__(self, make, key):
+        first, second = jax.random.split(key)
+        self.layers = make(first), make(second)
+
+def build(key, names):
+    kinds = {{"wide": wide, "tall": tall}}
+    return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "severity"),
+    [
+        ("{name: Net(kind, key) for name, kind in kinds.items()}", "warning"),
+        ("{name: Net(kinds[name], key) for name in names}", "warning"),
+        ("{name: Net(wide, key) for name in names}", "error"),
+        ("[Net(wide, key), *(Net(tall, key) for _ in range(3))]", "error"),
+    ],
+)
+def test_turns_that_choose_what_draws(made: str, severity: str) -> None:
+    report = audit([SourceFile("keys.py", ALTERNATIVES.format(made))], Config(select=("same-key-in-loop",))).report
+    assert [one.severity for one in (*report.issues, *report.warnings)] == [severity]

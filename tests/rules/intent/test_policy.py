@@ -119,6 +119,39 @@ def f(key, make, x):
     assert severities(code) == found
 
 
+@pytest.mark.parametrize(("name", "found"), [("target", []), ("ema_weights", []), ("second", ["warning"])])
+def test_what_follows_something_starts_as_it_does(name: str, found: list[str]) -> None:
+    code = f"""
+import optax
+from flax.training.train_state import TrainState
+
+def f(net, key, x):
+    first = TrainState.create(apply_fn=net.apply, params=net.init(key, x), tx=optax.sgd(0.1))
+    {name} = TrainState.create(apply_fn=net.apply, params=net.init(key, x), tx=optax.sgd(0.1))
+    return first, {name}
+
+def main(key, x):
+    return f(nn.Dense(3), key, x)
+"""
+    assert severities(code) == found
+
+
+@pytest.mark.parametrize(("call", "found"), [("init", []), ("init_with_output", ["warning"])])
+def test_what_a_module_draws_while_it_is_initialised_is_left(call: str, found: list[str]) -> None:
+    code = f"""
+class Noisy(nn.Module):
+    @nn.compact
+    def __call__(self, x, key):
+        x = nn.Dense(3)(x)
+        return x + jax.random.normal(key, x.shape)
+
+def f(key, x):
+    return Noisy().{call}(key, x, key)
+"""
+    assert severities(code) == found
+    assert severities(code, rule="same-key-in-loop") == []
+
+
 def test_every_sign_that_speaks_to_keys_has_an_example():
     names = {one.name for one in SIGNALS if one.rules is not None and "key-reused" in one.rules}
     assert names | {"on purpose"} == {
@@ -128,6 +161,8 @@ def test_every_sign_that_speaks_to_keys_has_an_example():
         "benchmark",
         "drawn again",
         "draws nothing",
+        "follows",
+        "runs for parameters",
         "one order for all",
     }
     assert all((one.read.__doc__ or "").startswith("Read from ") and "`" in str(one.read.__doc__) for one in SIGNALS)

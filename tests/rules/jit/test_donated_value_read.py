@@ -28,6 +28,73 @@ PROGRAMS = {
             total = added(a, b)
             return made, total, size, a  #! donated-value-read
         """,
+    "a way that leaves before the call keeps the old buffer": """
+        advance = jax.jit(jnp.add, donate_argnums=0)
+
+        def until(state, batches, enough):
+            state = jnp.zeros(3) + state
+            for batch in batches:
+                if enough(batch):
+                    break
+                state = advance(state, batch)
+            return state * 2
+
+        def leaving_out(state, batches, empty):
+            state = jnp.zeros(3) + state
+            for batch in batches:
+                if empty(batch):
+                    continue
+                state = advance(state, batch)
+            return state * 2
+
+        def moved(state, batch, still):
+            if still:
+                return state
+            return advance(state, batch)
+
+        def once(state, batch, still):
+            state = moved(jnp.zeros(3) + state, batch, still)
+            return state * 2
+
+        class Learner:
+            def __init__(self, state):
+                self.state = state
+
+            def learn(self, batch):
+                self.state = advance(self.state, batch)
+
+        def train(feed, rounds):
+            learner = Learner(jnp.zeros(3))
+            for _ in range(rounds):
+                print(learner.state.sum())
+                for _ in range(4):
+                    try:
+                        batch = next(feed)
+                    except StopIteration:
+                        break
+                    learner.learn(batch)
+        """,
+    "a way that leaves behind the call has the donated one": """
+        advance = jax.jit(jnp.add, donate_argnums=0)
+
+        def until(state, batches, enough):
+            state = jnp.zeros(3) + state
+            for batch in batches:
+                new = advance(state, batch)
+                if enough(new):
+                    break
+                state = new
+            return state * 2  #! donated-value-read
+
+        def leaving_out(state, batches, empty):
+            state = jnp.zeros(3) + state
+            for batch in batches:
+                new = advance(state, batch)  #! donated-value-read
+                if empty(batch):
+                    continue
+                state = new
+            return state * 2
+        """,
     "the first one is read only where no turn has kept a copy": """
         def best_of(params, batches, score):
             step = jax.jit(jnp.add, donate_argnums=0)

@@ -12,6 +12,39 @@ PROGRAMS = {
         def wrong(x):
             return jnp.abs(x).type(jnp.int32)  #! method-of-other-library
         """,
+    "a function that asks what it is given": """
+        import torch
+        from typing import Protocol, runtime_checkable
+
+        class Boxed:
+            def __init__(self, value, axes):
+                self.value, self.axes = value, axes
+
+            def unbox(self):
+                return self.value
+
+        @runtime_checkable
+        class Sized(Protocol):
+            shape: tuple
+
+        def total(value):
+            if isinstance(value, Boxed):
+                value = value.unbox()
+            if isinstance(value, torch.Tensor):
+                return value.detach().numpy().sum()
+            if hasattr(value, "get_value"):
+                return value.get_value().sum()
+            if type(value).__name__ == "Tensor":
+                return value.unsqueeze(0).sum()
+            if isinstance(value, Sized):
+                return value.total()
+            if value.ndim > 3:
+                return value.sum()
+            return value.unsqueeze(0)  #! method-of-other-library
+
+        def run():
+            return total(jnp.ones((3, 3)))
+        """,
     "what no array has": """
         def misspelled(n):
             x = jnp.zeros((n, 3)) * 2

@@ -26,6 +26,27 @@ PROGRAMS = {
             tree = {"a": jnp.ones(3), "b": jnp.ones(3)}
             return difference(tree, tree), wrong(tree, tree)
         """,
+    "a deque is no list": """
+        import collections
+
+        class Recent:
+            def __init__(self, size):
+                self.items, self.all = collections.deque(maxlen=size), collections.deque()
+
+            def put(self, item):
+                self.items.appendleft(item)
+                self.all.appendleft(item)
+                self.all.rotate(1)
+
+            def oldest(self):
+                return self.items.pop(), self.all.popleft()
+
+        def run(xs):
+            recent = Recent(3)
+            for x in xs:
+                recent.put(x)
+            return recent.oldest()
+        """,
     "an attribute that is not there, of a value that others get": """
         def start():
             config = {"a": 1}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 
@@ -68,6 +68,13 @@ class SwappedArguments(Rule):
             + "\ndef inverse(m: Turn):\n    return Turn(m.xx, m.yx, m.zx, m.xy, m.yy, m.zy, m.xz, m.yz, m.zz)\n",
             "a matrix, turned over as a whole",
         ),
+        Example(
+            "def product(x, y, axes):\n    (x_sum, y_sum), (x_batch, y_batch) = axes\n"
+            "    return jax.lax.dot_general(x, y, ((x_sum, y_sum), (x_batch, y_batch)))\n\n"
+            "def turned(x, y, axes):\n    (x_sum, y_sum), (x_batch, y_batch) = axes\n"
+            "    return product(y * 2, x * 2, ((y_sum, x_sum), (y_batch, x_batch)))\n",
+            "one side for the other, in every pair",
+        ),
     )
     invalid = (
         Example(
@@ -131,7 +138,10 @@ class SwappedArguments(Rule):
             # What is unpacked on one line may be put together in several places.
             owner = id(flow.places.function_of(op)) if op.where is None else 0
             notes[owner, op.qualified or str(op.span)].append(op)
-        yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
+        unpacked = {op.span for op in program.named("py.passed") if op.where is not None and _crossed(op)}
+        lines = Counter((span.path, span.line) for span in unpacked)
+        several = {span for span in unpacked if lines[span.path, span.line] > 1}
+        yield from (_judge(op, beside, several, flow) for beside in notes.values() for op in beside)
         yield from (one for op in program.calling(*OPTIMIZER_STEPS) for one in _step(op, flow))
 
 
@@ -152,7 +162,7 @@ def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
     )
 
 
-def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
+def _judge(op: Op, beside: list[Op], several: Collection[Span], flow: Flow) -> Obligation:
     twice = [str(name) for name in op.given_twice or ()]
     if any(map(says_side, twice)):
         return unknown(op.span, f"whether `{twice[1]}` is meant for `{twice[0]}` too is not known")
@@ -165,6 +175,8 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
     # A slip exchanges two; whoever exchanges several at once turns the whole over.
     if len(pairs) > 1:
         return unknown(op.span, f"{len(pairs)} pairs of arguments of `{op.qualified}` cross, which may be meant")
+    if op.span in several:
+        return unknown(op.span, "several pairs cross in what is unpacked here, which may be meant")
     # Of two branches only one runs: what each of them gives the function should be the same.
     if any(not _crossed(other) and (op.where is not None or flow.places.both_happen(op, other)) for other in beside):
         return unknown(op.span, "what is given is given in both orders here, which may be meant")

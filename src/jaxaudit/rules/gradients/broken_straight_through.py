@@ -10,13 +10,15 @@ from itertools import permutations
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.flat import FlatValues
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.ops import SELECTED
 from jaxaudit.ir.record import record
-from jaxaudit.rules.base import Example, Obligation, Rule, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, proved, unknown
 
 _PROGRAM = """
 def sample(logits):
@@ -74,7 +76,7 @@ class BrokenStraightThrough(Rule):
     """
 
     summary = "A straight-through estimator cancels the hard value instead of the soft one."
-    needs = (Shapes,)
+    needs = (Shapes, TracingFacts)
 
     valid = (
         Example(_PROGRAM.format(result="hard + soft - jax.lax.stop_gradient(soft)"), "the hard value stays"),
@@ -126,6 +128,18 @@ class BrokenStraightThrough(Rule):
             """,
             "one thing that is given for two",
         ),
+        Example(
+            """
+            def packed(texts, width):
+                line, at = np.zeros(width), 0
+                while at < width:
+                    free = width - at
+                    line[at : at + free] = texts.pop()[:free]
+                    at += free
+                return line
+            """,
+            "the rest of a length",
+        ),
     )
     invalid = (
         Example(
@@ -176,7 +190,11 @@ class BrokenStraightThrough(Rule):
         inner = {flow.stands_for(value) for op in sums for value in op.operands}
         outer = [op for op in sums if op.result not in inner and not _counts(shapes.of(op.result))]
         yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
-        yield from (_pointless(*one) for one in _taken_back(program, flow) if not flat.is_flat(one[1]))
+        for op, value in _taken_back(program, flow):
+            # Numbers of Python and arrays of NumPy have no gradient to lose.
+            if not flat.is_flat(value) and not _counts(shapes.of(op.result)):
+                sure = python_values(facts).is_jax_array(op.result)
+                yield _pointless(op, value) if sure else unknown(op.span, "whether it has a gradient is not known")
 
 
 def _taken_back(program: Program, flow: Flow) -> Iterator[tuple[Op, Value]]:

@@ -12,6 +12,7 @@ _CELL = re.compile(r"#?\s?(%%|\+ (\[|\{|\w+=)|[+-]$|In\[)")
 _UNWANTED = ("unused", "ignore", "dummy", "donate", "placeholder")
 _NEWER = ("new", "next", "updated", "upd", "nxt")
 _SHARED = frozenset("share shared common same fixed const constant crn static frozen dummy placeholder example".split())
+_FOLLOWERS = frozenset("target tgt ema polyak slow lagged averaged copy".split())
 _EVALUATION = ("eval", "score", "bench", "compar", "validat", "measure", "test", "plot", "report", "timeit")
 _SIDES = frozenset(
     """left right first second source target query other base head tail start stop front back lower upper inner outer
@@ -56,6 +57,11 @@ def is_newer(name: str, old: str) -> bool:
 def says_shared(name: str) -> bool:
     """Whether a name says that what it holds is one for all: `shared_key`, `fixed_rng`."""
     return not _SHARED.isdisjoint(name.lower().split("_"))
+
+
+def says_follower(name: str) -> bool:
+    """Whether a name says that something follows another one, from which it starts: `target_critic`, `ema_params`."""
+    return not _FOLLOWERS.isdisjoint(name.lower().split("_"))
 
 
 def says_evaluation(name: str) -> bool:

@@ -15,12 +15,15 @@ from jaxaudit.analyses.keys.terms import Each, root
 from jaxaudit.analyses.queries import made_by, reached, through_ops, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.interfaces import Mapped
+from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import says_evaluation
 from jaxaudit.rules.intent.subjects import asks_for_key, keys_of
+from jaxaudit.spans import Span
+
+_RUNS_OTHERS = "each turn runs another function, on common random numbers, it seems"
 
 
 def compared(one: Obligation, facts: Facts) -> str:
@@ -33,6 +36,8 @@ def compared(one: Obligation, facts: Facts) -> str:
             return "both results are compared with each other, on common random numbers, it seems"
         if _is_default(keys, uses[1]) and keys.fates.are_apart(first, second):
             return "it is the default of a parameter, and two runs on the same numbers are compared, it seems"
+    if len(uses) == 2 and uses[0].spot.span == uses[1].spot.span and _draws(uses[0].spot) != _draws(uses[1].spot):
+        return _RUNS_OTHERS
     if len(uses) == 2:
         return ""
     use = uses[0]
@@ -43,6 +48,8 @@ def compared(one: Obligation, facts: Facts) -> str:
         return f"`{judging}` sounds like a comparison on the same numbers"
     if around is not None and (_tries(around, use) or _judges_parameters(facts, around) or _is_mapped_inside(use)):
         return "each turn tries another alternative on common random numbers, it seems"
+    if around is not None and _runs_other(use.spot, around, facts):
+        return _RUNS_OTHERS
     if keys.fates.are_ranked(around) if around is not None and mapped else keys.fates.are_tabulated(use.spot):
         return "the results are ranked or listed beside each other, on common random numbers, it seems"
     if around is not None and keys.fates.is_now_and_then(use.spot, around):
@@ -76,6 +83,14 @@ def not_used(one: Obligation, facts: Facts) -> str:
         if sorted(use.origin.how.value for use in uses) == ["draw", "split"] and told[-1].origin.how is How.SPLIT:
             return f"`{callee_of(told[-1].spot)}` splits it first, so its bits are others, and they are only reported"
     return ""
+
+
+def runs_for_parameters(one: Obligation, facts: Facts) -> str:
+    """Read from the run of a module that its own initialisation makes: `net.init(key, x, key)`."""
+    spots = [use.spot for use in one.subject.uses]
+    inside = [op for op in spots if op.name == "py.call" and not keys_of(facts).fates.of(op)]
+    started = [op for op in spots if is_init(op) and any(op.span == other.span for other in inside)]
+    return f"`{callee_of(started[0])}` gives parameters, and nothing of what it draws beside them" if started else ""
 
 
 def draws_nothing(one: Obligation, facts: Facts) -> str:
@@ -140,6 +155,22 @@ def _tries(loop: Op, use: Use) -> bool:
         if isinstance(items, tuple) and not any(isinstance(item, Value) for item in items):
             return any(made in use.spot.operands for made in op.results)
     return False
+
+
+def _runs_other(spot: Op, loop: Op, facts: Facts) -> bool:
+    """Whether the turn of a loop of Python chooses which function it is that draws inside of a call."""
+    turn = Loop.of(loop) if loop.name == "py.loop" else None
+    ops = turn.body.ops if turn is not None and spot.name == "py.call" else ()
+    of_turn = reached(facts.flow, [made for op in ops if op.name == "py.element" for made in op.results])
+    inside = (inner for region in spot.regions for inner in region.walk())
+    choices = [op for op in inside if op.construct == "one of" and not of_turn.isdisjoint(op.operands)]
+    return any(_draws(op) for op in choices)
+
+
+def _draws(op: Op) -> list[tuple[Span, str]]:
+    """Return what draws inside of a call, in order."""
+    inside = (inner for region in op.regions for inner in region.walk())
+    return [(one.span, one.function) for one in inside if one.name == "key.draw"]
 
 
 def _is_mapped_inside(use: Use) -> bool:

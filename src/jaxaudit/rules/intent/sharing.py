@@ -13,17 +13,18 @@ from jaxaudit.analyses.keys import KeyFacts, Use
 from jaxaudit.analyses.keys.fates import is_init
 from jaxaudit.analyses.keys.terms import Repeat, Split, Stack, history, root, rows_behind
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import operands_of, reached, through_ops, walk
+from jaxaudit.analyses.queries import ahead, operands_of, reached, through_ops, walk
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import PLACES, REORDERINGS
 from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import MAPPED, PYTHON_LOOPS
 from jaxaudit.rules.base import Obligation
-from jaxaudit.rules.intent.names import are_inverse
+from jaxaudit.rules.intent.names import are_inverse, says_follower
 from jaxaudit.rules.intent.subjects import asks_for_key, keys_of
 
 _STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
 _TAKEN = through_ops("py.item", "py.attr", "py.unpack")
+_HELD = through_ops("py.call_library", "py.container", "py.attr", "py.item")
 _PICKS = frozenset(("array.gather", "array.scatter", "array.at", "array.move", "py.item"))
 
 
@@ -44,6 +45,23 @@ def alike(one: Obligation, facts: Facts) -> str:
     if _is_same_start(uses[0].spot, uses[1].spot) or _is_one_module(uses[0], uses[1]):
         return f"both are made by the same `{callee_of(uses[0].spot)}`, so that they start alike, it seems"
     return ""
+
+
+def followed(one: Obligation, facts: Facts) -> str:
+    """Read from the name of one of two that start alike: `target_params = net.init(key, x)`."""
+    if not alike(one, facts):
+        return ""
+    says = [any(map(says_follower, _names_of(use.spot, facts.flow))) for use in one.subject.uses]
+    return "one of them follows the other, and starts as it, by its name" if sum(says) == 1 else ""
+
+
+def _names_of(op: Op, flow: Flow) -> Iterator[str]:
+    """Return the first names of what an op gives, or of the objects that hold it."""
+
+    def step(value: Value) -> Iterator[Value]:
+        return iter(()) if value.name else ahead(flow, value, _HELD)
+
+    return (value.name for value in walk(op.results, step))
 
 
 def aligned(one: Obligation, facts: Facts) -> str:

@@ -357,7 +357,7 @@ def _judged(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         read = (one for one in readings(flow, op, value) if not any(is_number(flow, name) for name in one.names))
         reading = min(read, key=lambda one: (one.replaced, flow.places.order[one.reader]), default=None)
         if reading is not None and reading.replaced:
-            yield unknown(op.span, "whether a turn puts another buffer in its place before it is read is not known")
+            yield unknown(op.span, "whether another buffer is in its place where it is read is not known")
         elif reading is not None:
             yield _finding(op, value, _seen_from(op, reading.reader, flow), kept_in(flow, reading.names))
         elif _is_repeated(op, value, flow.places):

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import operands_of, walk
 from jaxaudit.analyses.tracing.transfer import gives_several
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import FOREIGN, MEMBERS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, unknown
+
+_ASKS_ANYTHING = ("py.call_library", "py.call_unknown")
+_SORTED_OUT = "a condition asks what it is, and whether an array of JAX comes here is not known"
 
 
 class MethodOfOtherLibrary(Rule):
@@ -59,14 +62,15 @@ class MethodOfOtherLibrary(Rule):
         """List every call of a method that is known to belong elsewhere."""
         for op in program.named("py.call_unknown"):
             owner = FOREIGN.get(op.callee.removeprefix(".")) if op.is_method and not op.guarded else None
-            if owner is not None and _on_array(op, facts.flow):
+            if owner is not None and _on_array(op, facts.flow) and not _is_sorted_out(op, facts.flow):
                 yield _missing(op, op.callee.removeprefix("."), owner)
             elif owner is not None:
                 yield unknown(op.span, f"whether this is an array of JAX, or of {owner}, is not known")
         for op in program.named("py.call_unknown", "py.attr"):
             name = _asked_for(op)
             if name and name not in MEMBERS and name not in FOREIGN and _is_array(op, facts.flow):
-                yield _missing(op, name, "")
+                sorted_out = _is_sorted_out(op, facts.flow)
+                yield unknown(op.span, _SORTED_OUT) if sorted_out else _missing(op, name, "")
 
 
 def _asked_for(op: Op) -> str:
@@ -74,6 +78,18 @@ def _asked_for(op: Op) -> str:
     method = op.callee.removeprefix(".") if op.is_method and not op.guarded else ""
     name = op.label if op.name == "py.attr" else method
     return name if name.isidentifier() and not name.startswith("_") else ""
+
+
+def _is_sorted_out(op: Op, flow: Flow) -> bool:
+    """Whether a condition around an op asks what kind of object it has: there an array may never come."""
+    branches = (holder for _, holder in flow.places.up(flow.places.region_of[op]) if holder is not None)
+    conditions = [value for holder in branches if holder.name == "py.branch" for value in holder.operands]
+    asked = walk(
+        (*conditions, *(op.questioned or ())), lambda one: () if one in op.operands else operands_of(flow, one)
+    )
+    makers = [made for one in asked if one not in op.operands and (made := flow.maker(one)) is not None]
+    questions = (made for made in makers if made.name in _ASKS_ANYTHING or made.operator == "isinstance")
+    return any(not set(op.operands).isdisjoint(made.operands) for made in questions)
 
 
 def _is_array(op: Op, flow: Flow) -> bool:

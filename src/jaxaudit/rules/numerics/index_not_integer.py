@@ -48,6 +48,11 @@ class IndexNotInteger(Rule):
         at = jnp.floor(0.5 * scores).astype(jnp.int32)
         middle = jnp.zeros(9)[x.shape[0] // 2]
         return jnp.zeros(9)[at], jnp.zeros(9).at[at].add(1.0), middle, rows[1 / 2], jnp.ones(4)[jnp.ones(4) > 0.5]
+
+    ## a range between sizes that have names
+    def starts_of_rows():
+        cells, width = 24, 6
+        return jnp.zeros(cells, dtype=bool).at[jnp.arange(0, cells, width)].set(True)
     """
     invalid = """
     ## a quotient

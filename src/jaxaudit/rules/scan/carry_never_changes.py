@@ -15,6 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import COMPARISONS, LARGER, SMALLER
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import NOTES
+from jaxaudit.ir.values import is_integer
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.handing import handed_on
 
@@ -307,7 +308,7 @@ def _is_idle(op: Op, number: float) -> bool:
 
 def _counts(op: Op) -> bool:
     """Whether an op adds a whole number that is written down."""
-    return any(type(given) is int for given in op.arguments.values())
+    return any(is_integer(given) for given in op.arguments.values())
 
 
 def _calculating(loop: Loop, one: Carried, flow: Flow) -> list[Op]:

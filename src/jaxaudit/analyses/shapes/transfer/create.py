@@ -14,6 +14,7 @@ from jaxaudit.analyses.shapes.mapped import marked
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
 from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, GROWING_ALONG
+from jaxaudit.ir.values import is_integer
 
 
 def _filled(look: Look) -> ShapeFact:
@@ -59,7 +60,7 @@ def _arange(look: Look) -> ShapeFact:
         bounds[:2] = [0, bounds[0]]
     stepped = bounds[2] not in (None, 1)
     if stepped or float in map(type, bounds):
-        whole = all(type(bound) is int for bound in bounds)
+        whole = all(bound is None or is_integer(bound) for bound in bounds)
         size = _constant_range(*bounds)
         return array((size,), _dtype(look, "int32" if whole else "float32" if size.known else None))
     start, stop = look.fact("start"), look.fact("stop")

@@ -8,6 +8,7 @@ from jaxaudit.frontends.source.classes.members import (
     ancestry,
     constructor,
     find_in_class,
+    is_remade,
     library_bases,
     makes_constructor,
     parameter_of,
@@ -223,10 +224,13 @@ def _set_up(it: Interpreter, function: FunctionValue, made: Ref, given: Argument
 
 def _is_bare(cls: ClassValue) -> bool:
     """Whether nothing in sight gives a class a constructor: it is the one of `object`, which takes no arguments."""
-    changed = (
-        one.node is None or one.node.keywords or one.decorators or "__new__" in one.namespace for one in ancestry(cls)
+    changed = (one.node is None or one.decorators or "__new__" in one.namespace for one in ancestry(cls))
+    return (
+        not any(changed)
+        and not is_remade(cls)
+        and not _strange_bases(cls)
+        and all(name in _NEUTRAL for name in library_bases(cls))
     )
-    return not any(changed) and not _strange_bases(cls) and all(name in _NEUTRAL for name in library_bases(cls))
 
 
 def _strange_bases(cls: ClassValue) -> bool:

@@ -56,6 +56,14 @@ def constructor(cls: ClassValue) -> Abstract | None:
     return None
 
 
+def is_remade(cls: ClassValue) -> bool:
+    """Whether code that Python runs for each class may have made something else of it, such as a dataclass."""
+    return any(
+        "__init_subclass__" in one.namespace or "" in one.decorators or (one.node is not None and one.node.keywords)
+        for one in ancestry(cls)
+    )
+
+
 def makes_constructor(decorator: str) -> bool:
     """Whether a decorator gives a class a constructor that takes its fields."""
     return decorator in _GENERATED_INIT

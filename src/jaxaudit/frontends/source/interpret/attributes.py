@@ -9,6 +9,7 @@ from jaxaudit.frontends.source.classes.members import (
     ancestry,
     find_in_class,
     has_unknown_base,
+    is_remade,
     library_bases,
     setter_of,
 )
@@ -128,6 +129,7 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return Attribute(base, name)
     member = find_in_class(box.cls, name)
     hides = box.value is not None and (_is_hidden(box.cls, name) or (box.derived and _is_overridden(it, box.cls, name)))
+    hides = hides or (name in box.cls.fields and box.cls.kind == "plain" and is_remade(box.cls))
     if isinstance(member, FunctionValue | Transformed) and hides:
         found = _read_through(it, base, box, name, span)
         if isinstance(found, Leaf):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
+from jaxaudit.frontends.source.values.callables import written_in
 from jaxaudit.frontends.source.values.folding import is_never_none
 from jaxaudit.frontends.source.values.frames import Env, Frame
 from jaxaudit.frontends.source.values.heap import Box, ListBox, Moment, OpaqueBox
@@ -23,7 +24,7 @@ from jaxaudit.frontends.source.values.structure import (
     same,
 )
 from jaxaudit.ir import Exit, Region, Value
-from jaxaudit.ir.record import record
+from jaxaudit.ir.record import record, replace
 from jaxaudit.spans import Span
 
 # The weakest promise first: whatever leaves the function also leaves the turn of the loop.
@@ -176,8 +177,12 @@ def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _O
     begun = it.builder.newest
     it.frame.doubt(arm.doubted)
     known, it.sides = it.sides, {**it.sides, **arm.sides}
+    count = len(it.frame.returns)
     with it.builder.nested("branch", arm.label, span) as region:
         leaving = arm.run()
+    if leaving is Exit.RETURN and it.frame.captured:
+        bound = [value for name, value in it.frame.env.items() if value is not before.get(name)]
+        _depart(it, (*it.frame.returns[count:], *bound))
     it.sides = known
     it.frame.doubt(-arm.doubted)
     changes, reads = it.heap.undo(), it.reads()
@@ -188,6 +193,15 @@ def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _O
     outcome = _Outcome(region, it.frame.env, changes, leaving, reads, arm.narrowed, it.frame.asked, arm.sides, outer)
     it.frame.asked = asked
     return outcome
+
+
+def _depart(it: Interpreter, made: Iterable[Abstract]) -> None:
+    """Let functions see the variables around them as they are where a way leaves on which they were made."""
+    functions = [function for one in made if (function := written_in(one)[0]) is not None]
+    own = [function for function in functions if function.frame is it.frame]
+    left = replace(it.frame) if own else it.frame
+    for function in own:
+        it.frame.departed.setdefault(function.node, left)
 
 
 class _Merger:

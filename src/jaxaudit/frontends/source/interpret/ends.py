@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.values import is_integer
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -21,7 +22,7 @@ def note(it: Interpreter, op: Op) -> None:
     elif it.ends and op.operands and (found := it.ends.get(op.operands[0])) is not None:
         array, end = found
         less = op.arguments.get("y")
-        if op.function == "subtract" and type(less) is int and end <= 0:
+        if op.function == "subtract" and is_integer(less) and end <= 0:
             it.ends[op.result] = (array, end - less)
         elif op.function == "negative" and not end:
             it.ends[op.result] = (array, _FIRST)

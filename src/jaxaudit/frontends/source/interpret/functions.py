@@ -155,7 +155,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     """Interpret a function's body in a new frame and give what it returns."""
     node = function.node
     it.entered.add(node)
-    frame = Frame(function.module, function.frame, "function", function.name, function=function)
+    frame = Frame(function.module, function.scope, "function", function.name, function=function)
     frame.guarded = frame.doubted = it.frame.doubted
     if not isinstance(node, ast.Lambda):
         scope = scopes_of(function.module, it.project).get(node)

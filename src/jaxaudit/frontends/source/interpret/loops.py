@@ -330,7 +330,7 @@ def parts_of(box: Box) -> Mapping[Any, Abstract] | None:
     match box:
         case DictBox(entries=entries, rest=None):
             return {(type(box), key): part for key, part in entries.items()}
-        case ListBox(items=items, kind="list"):
+        case ListBox(items=items, kind="list" | "deque"):
             return {(type(box), at): part for at, part in enumerate(items)}
         case ObjectBox(cls=cls, attrs=attrs, value=value, changed=changed):
             whole = {} if value is None else {(id(cls), changed): Leaf(value)}

@@ -31,7 +31,7 @@ from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 _CHANGES_LIST = frozenset(
-    "append extend insert add update remove discard pop popleft appendleft clear sort reverse".split()
+    "append extend insert add update remove discard pop popleft appendleft extendleft rotate clear sort reverse".split()
 )
 CHANGES = _CHANGES_LIST | {"setdefault", "popitem"}
 """Methods that change the container they belong to."""
@@ -154,12 +154,18 @@ def _list_method(it: Interpreter, ref: Ref, box: ListBox, name: str, given: Argu
     if name in ("append", "add") and len(box.items) < 256:
         it.heap[ref] = ListBox((*box.items, value), box.kind)
         return NONE
+    if name == "appendleft" and len(box.items) < 256:
+        it.heap[ref] = ListBox((value, *box.items), box.kind)
+        return NONE
     if name == "extend" and (items := known_items(it, value)) is not None and len(box.items) + len(items) < 256:
         it.heap[ref] = ListBox((*box.items, *items), box.kind)
         return NONE
     if name == "pop" and box.items and (not given.positional or given.positional[0] == Const(-1)):
         it.heap[ref] = ListBox(box.items[:-1], box.kind)
         return box.items[-1]
+    if name == "popleft" and box.items:
+        it.heap[ref] = ListBox(box.items[1:], box.kind)
+        return box.items[0]
     return _spoil(it, ref, name, given, span)
 
 

@@ -139,9 +139,10 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 def _deque(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if given.positional or given.keywords.keys() - {"maxlen"}:
         return None
+    if not given.keywords:
+        return it.heap.new(ListBox((), "deque"))
     # Of a list that forgets, only that it is one is known.
-    empty = Leaf(it.emit("py.container", span, attrs={"kind": "list"}).result)
-    return it.heap.new(OpaqueBox(empty.value)) if given.keywords else it.heap.new(ListBox(()))
+    return it.heap.new(OpaqueBox(it.emit("py.container", span, attrs={"kind": "deque"}).result, "deque"))
 
 
 def _set(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

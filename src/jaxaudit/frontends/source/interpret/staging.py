@@ -206,7 +206,7 @@ def _captured(it: Interpreter, function: Abstract, seen: set[FunctionNode]) -> l
     if not isinstance(function, FunctionValue) or function.node in seen:
         return found
     seen.add(function.node)
-    scope: Frame | None = function.frame
+    scope: Frame | None = function.scope
     while scope is not None and scope.kind == "function":
         names = free_names(function.node)
         read = [value for name, value in scope.env.items() if name in names]

@@ -35,6 +35,11 @@ class FunctionValue:
         """The module the function is written in."""
         return self.frame.module
 
+    @property
+    def scope(self) -> Frame:
+        """The scope around it, as it is when the function is called."""
+        return self.frame.departed.get(self.node, self.frame)
+
 
 @entity
 class BoundMethod:

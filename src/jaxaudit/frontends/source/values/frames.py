@@ -58,6 +58,9 @@ class Frame:
     captured: frozenset[str] = frozenset()
     """Variables that inner functions read and that are bound more than once."""
 
+    departed: dict[ast.AST, Frame] = field(default_factory=dict)
+    """The functions that were made on ways which left early, each with this scope as it was there."""
+
     given: frozenset[str] = frozenset()
     """The parameters that are None by default and that this call gives."""
     guarded: int = 0

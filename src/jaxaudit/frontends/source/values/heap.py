@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @entity
 class ListBox:
-    """A list or set whose items are known one by one."""
+    """A list, deque or set whose items are known one by one."""
 
     items: tuple[Abstract, ...]
     kind: str = "list"

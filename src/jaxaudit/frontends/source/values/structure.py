@@ -246,8 +246,9 @@ def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: In
     if isinstance(first, Ref) and all(isinstance(value, Ref) for value in values):
         boxes = [it.heap[value] for value in values if isinstance(value, Ref)]
         merged = merge_boxes(boxes, column, it)
-        if merged is None and all(isinstance(box, ListBox | OpaqueBox) and box.kind == "list" for box in boxes):
-            merged = OpaqueBox(column(values).value)
+        kinds = {box.kind if isinstance(box, ListBox | OpaqueBox) else "" for box in boxes}
+        if merged is None and kinds in ({"list"}, {"deque"}):
+            merged = OpaqueBox(column(values).value, *kinds)
         either = tuple([value for value in values if isinstance(value, Ref)])
         return column(values) if merged is None else it.heap.new(merged, either)
     return column(values)

@@ -105,7 +105,9 @@ def _is_object(it: Interpreter, value: Abstract, cls: ClassValue) -> bool | None
         # An object whose class is only what an annotation says may be an instance of a subclass.
         known = box.value is None and not has_unknown_base(box.cls) and _NOMINAL.issuperset(library_bases(box.cls))
         return False if known and _NOMINAL.issuperset(library_bases(cls)) and not has_unknown_base(cls) else None
-    return False if _plain_type(it, value) is not None and cls.kind != "enum" else None
+    foreign = _plain_type(it, value) is not None or (isinstance(value, Leaf) and value.array)
+    nominal = _NOMINAL.issuperset(library_bases(cls)) and not has_unknown_base(cls)
+    return False if foreign and nominal and cls.kind != "enum" else None
 
 
 def has_attribute(it: Interpreter, value: Abstract | None, name: str) -> bool | None:

@@ -13,8 +13,10 @@ from jaxaudit.analyses.lineage.returns import Flag, flags
 from jaxaudit.analyses.queries import behind, depends, through_ops, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import KEEPING, MOVING
+from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, MOVING
 from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
+
+_COMPUTED = through_ops(*ELEMENTWISE, *KEEPING)
 
 
 def left_over(facts: Facts) -> Iterator[Obligation]:
@@ -80,7 +82,7 @@ def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligati
     flow, sums = facts.flow, Sums.of(facts.flow, {})
     found = sums.products(one.new)
     goes_on = [flag for part in found if one.old in part.factors for flag in flags(flow, part, {}) if flag.ends]
-    for flag in (flag for flag in goes_on if is_flag(flag, facts) and not _stays(flag, parts, flow)):
+    for flag in (flag for flag in goes_on if is_flag(flag, facts) and _may_end(flag, one, parts, flow)):
         taken = {
             factor
             for part in found
@@ -90,6 +92,33 @@ def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligati
         for two in parts:
             if two.old in taken and two.old in one.grown and two.old is not one.old:
                 yield from _cleared(two, one, flag, facts)
+
+
+def _may_end(flag: Flag, one: Renewal, parts: list[Renewal], flow: Flow) -> bool:
+    """Whether a flag may say that something is over, again and again."""
+    return not _stays(flag, parts, flow) and not _tells_turns(flag.moment.value, one, flow)
+
+
+def _tells_turns(flag: Value, one: Renewal, flow: Flow) -> bool:
+    """Whether a flag is made of the number of the turn alone, as `i == last`: what happens in a turn is not asked."""
+    entry = flow.entered(one.old)
+    loop = None if entry is None else Loop.of(entry.op)
+    if loop is None:
+        return False
+    sums = Sums.of(flow, {})
+    counts = {new: old for old, new in loop.successors if _is_count(old, new, sums)}
+    numbers = {loop.counter, *counts.values()}
+    told = list(walk((flag,), lambda value: () if value in numbers else behind(flow, value, _COMPUTED)))
+    made_here = [value for value in told if flow.places.within(flow.places.region_of_value(value), loop.body)]
+    return not numbers.isdisjoint(told) and all(
+        value in numbers or behind(flow, value, _COMPUTED) for value in made_here
+    )
+
+
+def _is_count(old: Value, new: Value, sums: Sums) -> bool:
+    """Whether a turn only adds a number to a part of the state."""
+    found = sums.products(new)
+    return len(found) > 1 and all(not part.factors or part.factors == (old,) for part in found)
 
 
 def _stays(flag: Flag, parts: list[Renewal], flow: Flow) -> bool:

@@ -53,7 +53,7 @@ def given_beside(program: Program, facts: Facts) -> Iterator[Obligation]:
         if one.callee not in trained
         and (pairs := [*_renewed(one, flow), *_succeeded(one, versions, flow)])
         and (one.callee in comparable or _gets_newer(one, pairs, flow))
-        and _describes(one, pairs, flow)
+        and _describes(one, pairs, versions, flow)
     }
     # A line that is read in several ways does not show by one of them what is wrong with another.
     lines = {one.call.span for one in renewed}
@@ -124,7 +124,7 @@ def _gets_newer(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bo
     return any(new in _inputs(one.call, flow) for _, new in pairs)
 
 
-def _describes(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> bool:
+def _describes(one: _Given, pairs: list[tuple[Value, Value]], versions: Versions, flow: Flow) -> bool:
     """Whether a call says something of a state: what makes the newer one, leads to it or is given the step is not that.
 
     `converged(y, updates)` beside `y + updates` gets the state before the step and the step itself. A call that renews
@@ -132,17 +132,21 @@ def _describes(one: _Given, pairs: list[tuple[Value, Value]], flow: Flow) -> boo
     """
     body = one.call.regions[0]
     made_inside = (flow.places.within(flow.places.region_of_value(new), body) for _, new in pairs)
-    if any(made_inside) or _renews(one, flow):
+    if any(made_inside) or _renews(one, versions, flow):
         return False
     return not any(depends(flow, new, one.call.results) or _gets_step(one, old, new, flow) for old, new in pairs)
 
 
-def _renews(one: _Given, flow: Flow) -> bool:
+def _renews(one: _Given, versions: Versions, flow: Flow) -> bool:
     """Whether a call is given something, a part of a parameter maybe, and gives what is returned in its place."""
     home, inputs = flow.places.region_of[one.end], _inputs(one.call, flow)
     parts = (op for op in home.ops if op.name == "py.attr" and op.value("base") in home.params and op.results)
     read = {op.label for op in parts if _bare(op.results[0], flow) in inputs} | {value.name for value in inputs} - {""}
-    return any(value.name in read and flow.giver(value, one.end) is one.call for value in _returned(one.end, flow))
+    made = [value for value in _returned(one.end, flow) if flow.giver(value, one.end) is one.call]
+    succeeds = (version for value in made if (version := versions.of(value)) is not None)
+    return any(value.name in read for value in made) or any(
+        version.ground > Ground.VARIABLE and not inputs.isdisjoint(version.in_order) for version in succeeds
+    )
 
 
 def _seen_at(one: _Given, flow: Flow) -> set[int]:
