@@ -370,6 +370,7 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
         "caller": "" if frame.function is None else frame.function.name,
         "own": _own(it, node, callee),
         "twice": twice,
+        "had": tuple(_leaves(it, frame.env[name]) for name in twice),
     }
     it.emit("py.passed", it.span(node), attrs=attrs, results=0)
 
