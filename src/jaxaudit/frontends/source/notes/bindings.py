@@ -340,6 +340,13 @@ def note_alias(it: Interpreter, node: ast.expr, value: Abstract, newest: int) ->
             it.emit("py.again", it.span(node), attrs={"values": held}, results=0)
 
 
+def note_kept(it: Interpreter, values: Iterable[Abstract], span: Span) -> None:
+    """Note what code that is traced leaves as it is because Python knew the answer to a question, here and now."""
+    held = dict.fromkeys(leaf for value in values for leaf in _leaves(it, value)) if it.traced else ()
+    if held:
+        it.emit("py.kept", span, attrs={"values": tuple(held)}, results=0)
+
+
 def note_again(it: Interpreter, parts: Iterable[tuple[ast.expr, Abstract]]) -> None:
     """Note each part of what is built whose leaves another part has already."""
     seen: set[Value] = set()
