@@ -59,7 +59,7 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
             run_aside(it, _aside(it, other, chosen), it.span(node), by_caller=is_given(it, node.test))
         if chosen is not None and _matters(node):
             chosen.note(it)
-        bound = bound_by(other).names if it.traced else ()
+        bound = bound_by(other).names if it.in_loop else ()
         bindings.note_kept(it, (value for name, value in it.frame.env.items() if name in bound), it.span(node))
         leaving = it.execute(taken)
         bindings.note_kept(it, it.frame.returns[-1:] if leaving is Exit.RETURN else (), it.span(node))

@@ -341,8 +341,8 @@ def note_alias(it: Interpreter, node: ast.expr, value: Abstract, newest: int) ->
 
 
 def note_kept(it: Interpreter, values: Iterable[Abstract], span: Span) -> None:
-    """Note what code that is traced leaves as it is because Python knew the answer to a question, here and now."""
-    held = dict.fromkeys(leaf for value in values for leaf in _leaves(it, value)) if it.traced else ()
+    """Note what a turn of one of JAX's loops leaves as it is because Python knew the answer to a question."""
+    held = dict.fromkeys(leaf for value in values for leaf in _leaves(it, value)) if it.in_loop else ()
     if held:
         it.emit("py.kept", span, attrs={"values": tuple(held)}, results=0)
 
@@ -377,8 +377,8 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
         "caller": "" if frame.function is None else frame.function.name,
         "own": _own(it, node, callee),
         "twice": twice,
-        "had": tuple(_leaves(it, frame.env[name]) for name in twice),
     }
+    attrs |= {"had": tuple(_leaves(it, frame.env[name]) for name in twice)} if twice else {}
     it.emit("py.passed", it.span(node), attrs=attrs, results=0)
 
 
