@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from itertools import takewhile
 
 from jaxaudit.analyses.conditions import conditions
 from jaxaudit.ir import Exit, Op, Program, Region, Value
@@ -115,6 +116,14 @@ class Places:
         around = self.region_of[op]
         ways = (region for region, holder in self.up(around) if holder is None or holder.name not in INLINE)
         return next(ways, around)
+
+    def is_handling(self, op: Op, loop: Op) -> bool:
+        """Whether an op runs only in the turns of a loop that raise something: it stands under `except`."""
+        inside = takewhile(lambda one: one[1] is not loop, self.up(self.region_of[op]))
+        return any(
+            holder is not None and holder.construct == "try" and region is not holder.regions[0]
+            for region, holder in inside
+        )
 
     def region_of_value(self, value: Value) -> Region | None:
         """Return the region that a value is made in."""

@@ -67,10 +67,11 @@ _ROWS = (
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)", note=True),
     OpSpec("py.record", "a record is made of some values; attrs: class, given (its fields)", note=True),
     OpSpec("py.again", "a variable, or a part of what is built, gets what another one has already; attrs: values", note=True),
+    OpSpec("py.kept", "a turn leaves variables as they are, for an answer that Python knew; attrs: values (their leaves)", note=True),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),
     OpSpec("py.given_back", "a compiled function gives an object back; attrs: spelling, tree", note=True),
-    OpSpec("py.passed", "arguments named like parameters; attrs: function, written, params, values, twice (a parameter, what stands for it)", note=True),
+    OpSpec("py.passed", "arguments named like parameters; attrs: function, written, params, values, twice (a parameter, what stands for it), had (the leaves of the variables of these names)", note=True),
     OpSpec("py.refused", "a call whose arguments do not fit the parameters; attrs: callee, reason, defined (where the callee is), caller", note=True),
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where", note=True),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
@@ -158,7 +159,8 @@ CALLS = frozenset(("py.call", "jit", "checkpoint"))
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
 REMARKS = frozenset(
-    """py.drop py.unread py.taken py.passed py.refused py.given_back py.overwritten py.again py.record""".split()
+    """py.drop py.unread py.taken py.passed py.refused py.given_back py.overwritten py.again py.kept
+    py.record""".split()
 )
 """Notes on how values that other ops make are used; the other notes stand for something that the code does."""
 

@@ -44,6 +44,10 @@ def test_jit(code: str) -> None:
         ("jax.vmap(f, in_axes=[0, None])(x, y)", (0, None)),
         ("jax.vmap(f, in_axes=axes)(x, y)", ("?", "?")),
         ("jax.vmap(f)(x, y=y)", (0, 0)),
+        ("jax.vmap(f)(*axes)", (0,)),
+        ("jax.vmap(f, in_axes=(0, None))(x, *axes)", (0, "?")),
+        ("jax.vmap(f, in_axes=(0, None))(*axes, y)", ("?",)),
+        ("jax.vmap(f, in_axes=(0, None))(*axes, y, **x)", ("?", 0)),
         ("jax.vmap(functools.partial(f, x))(y)", (0,)),
         ("jax.vmap(lambda p: f(*p), in_axes=((0, None),))((x, y))", (0, None)),
         ("jax.vmap(lambda p: f(p['a'], p['b']), in_axes=({'a': 0, 'b': None},))({'a': x, 'b': y})", (0, None)),
@@ -52,6 +56,21 @@ def test_jit(code: str) -> None:
 def test_vmap_axes(call: str, axes: tuple[object, ...]) -> None:
     (op,) = ops(f"{_START}def f(x, y):\n    return x + y\ndef g(x, y, axes):\n    return {call}", "vmap")
     assert op.attrs["in_axes"] == axes
+
+
+def test_what_stands_behind_an_unknown_star_has_no_place_of_its_own() -> None:
+    code = f"""{_START}
+def blend(x, y, z):
+    return x - y * z
+def g(left, x, right):
+    return blend(*left, x, *right), jax.grad(blend, argnums=(0, 2))(*left, x)
+"""
+    (first,) = ops(code, "py.call")
+    assert [op.name for op in first.regions[0].ops[:3]] == ["py.item"] * 3
+    row = ops(code, "py.container")[1]
+    assert [value.name for value in row.operands] == ["", "right"]
+    (gradient,) = ops(code, "grad")
+    assert gradient.differentiated is None
 
 
 def test_nested_transformations_nest_regions() -> None:

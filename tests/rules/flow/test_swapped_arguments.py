@@ -145,6 +145,17 @@ PROGRAMS = {
             q = p + 1
             return kl(q, p)  #? swapped-arguments
         """,
+    "a part of what the other name stands for": """
+        def number(text, where):
+            assert text.isdigit(), where
+            return int(text)
+
+        def numbers(text):
+            return [number(where, where) for where in str(text).split(",")]
+
+        def other(text, others):
+            return [number(where, where) for where in others]  #? swapped-arguments
+        """,
 }
 
 

@@ -301,6 +301,12 @@ PROGRAMS = {
         def main(x):
             return sized(x)
         """,
+    "a variable that is called what a package is called": """
+        @jax.jit
+        def spread(u, make):
+            statistics = make(u.shape)
+            return statistics(u) * 2
+        """,
 }
 
 

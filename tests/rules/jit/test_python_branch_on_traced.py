@@ -122,6 +122,14 @@ PROGRAMS = {
             with pytest.raises(jax.errors.TracerBoolConversionError):
                 clip(1.0)
         """,
+    "an argument that pmap may leave alone, behind others of which nobody knows how many there are": """
+        @partial(jax.pmap, in_axes=(0, None, None), static_broadcasted_argnums=(2,))
+        def push(field, rate, mode):
+            return field * rate if mode == 2 else field
+
+        def run(field, settings, mode):
+            return push(field, *settings, mode)
+        """,
     "an argument that pmap leaves alone": """
         def batches(x, n):
             return jnp.stack([x + i for i in range(n)])

@@ -345,6 +345,47 @@ PROGRAMS = {
             codec = Codec(params)
             return [codec.decoder(x) for x in xs]  #! retrace-every-call
         """,
+    "an axis with a name of its own in every turn": """
+        def most(values, name):
+            mapped = partial(jax.pmap, axis_name=name)
+
+            @mapped
+            def largest(value):
+                return lax.pmax(value, name)
+
+            return largest(values)
+
+        def run(values, kinds, name):
+            found = {}
+            for kind in kinds:
+                found[kind] = most(values, f"axis {kind}")
+                found[kind] += jax.pmap(lambda value: value * 2, axis_name=f"to {kind}")(values)
+                found[kind] += jax.pmap(lambda value: value * 3, axis_name=f"to {name}")(values)  #! retrace-every-call
+            return found
+        """,
+    "a size that only changes where something is raised": """
+        @jax.jit
+        def smooth(rows):
+            return rows - rows.mean()
+
+        def run(data, size):
+            at, total, size = 0, 0.0, int(size)
+            while at < len(data):
+                here = min(size, len(data) - at)
+                try:
+                    rows = jnp.zeros((size * 2, 3)).at[:here].set(data[at : at + here])
+                    total, at = total + smooth(rows).sum(), at + here
+                except RuntimeError:
+                    size = max(1, size // 2)
+            return total
+
+        def halved(data, size):
+            total, size = 0.0, int(size)
+            while size > 1:
+                total = total + smooth(data[:size]).sum()  #! retrace-every-call
+                size = size // 2
+            return total
+        """,
 }
 
 

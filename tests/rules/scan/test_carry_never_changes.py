@@ -37,6 +37,55 @@ PROGRAMS = {
 
             return jax.lax.while_loop(lambda s: s[0] < s[2], body, (0, x, 9))
         """,
+    "what an option leaves as it is": """
+        class Cloud(NamedTuple):
+            x: jax.Array
+            gust: jax.Array
+            lift: jax.Array
+
+        @dataclass
+        class Options:
+            gusty: bool = False
+            steps: int = 4
+
+        def lifted(cloud, options):
+            if not options.gusty:
+                return cloud.lift
+            return cloud.lift * 0.5
+
+        def drift(cloud, wind, options):
+            def turn(i, cloud):
+                if options.gusty:
+                    cloud = cloud._replace(gust=0.9 * cloud.gust + wind[i])
+                x = cloud.x + wind[i] + cloud.gust + cloud.lift
+                return cloud._replace(x=x, lift=lifted(cloud, options))
+
+            return jax.lax.fori_loop(0, options.steps, turn, cloud)
+
+        def main(wind):
+            return drift(Cloud(jnp.ones(4), jnp.zeros(4), jnp.zeros(4)), wind, Options())
+        """,
+    "what another call starts otherwise": """
+        def total(masses, weight):
+            def turn(carry, mass):
+                weight, total = carry
+                return (weight, total + weight * mass), None
+
+            return jax.lax.scan(turn, (weight, jnp.zeros(4)), masses)[0][1]
+
+        def both(masses):
+            return total(masses, jnp.ones(4)) + total(masses, jnp.full(4, 0.2))
+
+        def sums(masses, start):
+            def turn(total, mass):
+                newer = total + mass
+                return total, newer
+
+            return jax.lax.scan(turn, start, masses)[1]  #! carry-never-changes
+
+        def neither(masses):
+            return sums(masses, jnp.zeros(4)) + sums(masses * 2, jnp.zeros(4))
+        """,
 }
 
 

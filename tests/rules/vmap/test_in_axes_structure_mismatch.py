@@ -20,7 +20,16 @@ PROGRAMS = {
             x = jnp.reshape(x, x.shape[:-1] + tuple(block) + (-1,))
             axes = (np.arange(2 * len(block)) + 1).reshape(2, -1).ravel(order="F")
             return jnp.transpose(x, (0,) + tuple(axes) + (len(axes) + 1,))
-        """
+        """,
+    "arguments behind others of which nobody knows how many there are": """
+        def edges(given, blank):
+            return tuple(jnp.atleast_1d(one) for one in given or (blank, blank))
+
+        def push(field, given, blank):
+            add = jax.vmap(lambda f, left, right, rate: f + rate * (left - right), in_axes=(0, 0, 0, None))
+            both = jax.vmap(lambda f, rate, *rest: f * rate, in_axes=(0, 0))  #! in-axes-structure-mismatch
+            return add(field, *edges(given, blank), 0.5) + both(field, 0.5)
+        """,
 }
 
 

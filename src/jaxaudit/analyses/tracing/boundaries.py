@@ -65,10 +65,11 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
             fixed = _statics(op, len(facts))
             if name == "abstract" and package(op.spelling) in FILTERING:
                 fixed = tuple(True if fact.kind is Kind.STATIC else None for fact in facts)
+            told = (True, None) if name == "pmap" and op.static is not None else (True,)
             # What `shard_map` has no spec for it hands on as it is.
             return [
-                (fact if name == "shard_map" else _staged(op, fact, True))
-                if fixed[at] is True
+                (fact if name == "shard_map" else _staged(op, fact, fixed[at]))
+                if fixed[at] in told
                 else _traced(op, fact, "carry" if at < count else "element")
                 for at, fact in enumerate(facts)
             ]

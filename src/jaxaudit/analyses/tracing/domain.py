@@ -150,18 +150,27 @@ class TracingDomain:
             self._visits.called(op, region)
         if turn and op.name in PYTHON_LOOPS and len(region.results) >= len(region.params) - 1:
             nexts = zip(region.params[1:], region.results, strict=False)
-            return [COUNTER, *(_later(read(value), changed=not self._is_kept(param, value)) for param, value in nexts)]
+            return [COUNTER, *(_later(read(value), self._changes(op, param, value)) for param, value in nexts)]
         if self.context.runs_at_once(op):
             return [CONCRETE] * len(region.params)
         return entering(op, region, read)
 
-    def _is_kept(self, param: Value, following: Value) -> bool:
-        """Whether a turn hands its parameter on as it is, perhaps by way of loops and branches inside of it."""
+    def _changes(self, loop: Op, param: Value, following: Value) -> bool | None:
+        """Whether a turn changes its parameter, perhaps in loops and branches inside of it; None where exceptions say.
+
+        What a handler alone makes anew stays what it is as long as nothing is raised.
+        """
+        flow = self._flow
 
         def before(one: Value) -> Sequence[Value]:
-            return () if one is param else borders(self._flow, one, nothing)
+            made = flow.maker(one)
+            joined = () if made is None or made.name != "py.join" else made.operands
+            return () if one is param else borders(flow, one, nothing) or joined
 
-        return all(one is param or before(one) for one in walk((following,), before))
+        ends = [one for one in walk((following,), before) if one is not param and not before(one)]
+        makers = [flow.maker(one) for one in ends]
+        handled = ends and all(made is not None and flow.places.is_handling(made, loop) for made in makers)
+        return None if handled else bool(ends)
 
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
         """Return the facts of an op's results."""
@@ -228,8 +237,10 @@ class TracingDomain:
         return self._visits.facts(questions, behind(facts.program, questions), solution.facts)
 
 
-def _later(fact: Trace, *, changed: bool) -> Trace:
+def _later(fact: Trace, changes: bool | None) -> Trace:
     """Return what a later turn sees: a tracer for sure, or a number that is another one than before."""
     if fact.kind is Kind.TRACED:
         return revised(fact, again=True)
-    return revised(fact, turn=True) if changed and fact.what == "number" else fact
+    if changes is None and fact.what == "number":
+        return revised(fact, kind=Kind.UNKNOWN)
+    return revised(fact, turn=True) if changes and fact.what == "number" else fact

@@ -8,6 +8,7 @@ from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import UNKNOWN, Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.packages import TYPE_TESTS
 from jaxaudit.spans import Span
@@ -61,7 +62,7 @@ class Visits:
                 stack = stack[:-1]
             self._stopped.setdefault(stack, op.span)
         if name in _ANYWHERE or (name in _TRACED_CODE and self.context.tracer is not None):
-            values = (*op.operands, *(op.captured or ()), *(op.structure or ()))
+            values = (*op.operands, *(op.captured or ()), *(op.structure or ()), *values_in(op.options or {}))
             self.keep(name, op, {value: read(value) for value in values})
 
     def keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:

@@ -9,6 +9,7 @@ from itertools import combinations
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
@@ -166,6 +167,8 @@ def _judge(op: Op, beside: list[Op], several: Collection[Span], flow: Flow) -> O
     twice = [str(name) for name in op.given_twice or ()]
     if any(map(says_side, twice)):
         return unknown(op.span, f"whether `{twice[1]}` is meant for `{twice[0]}` too is not known")
+    if twice and _is_part(*(op.had or ()), flow=flow):
+        return unknown(op.span, f"whether `{twice[0]}` is meant, of which `{twice[1]}` is a part, is not known")
     if twice:
         return _given_twice(op, *twice)
     pairs = _crossed(op)
@@ -194,6 +197,13 @@ def _judge(op: Op, beside: list[Op], several: Collection[Span], flow: Flow) -> O
         suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
         subject=Subject(names=pairs[0]),
     )
+
+
+def _is_part(whole: Collection[Value], part: Collection[Value], flow: Flow) -> bool:
+    """Whether a variable runs through what another one is made of: neither is there in the place of the other."""
+    made = [op for value in part if (op := flow.maker(value)) is not None]
+    runs = [op.arguments.get("iterable") for op in made if op.name == "py.element"]
+    return bool(runs) and all(isinstance(one, Value) and depends(flow, one, whole) for one in runs)
 
 
 def _given_twice(op: Op, param: str, taken: str) -> Obligation:

@@ -208,7 +208,8 @@ def _holder(visit: Visit) -> str:
 def _asks(op: Op) -> bool:
     """Whether an op needs the values of an array."""
     if op.name == "py.call_unknown":
-        return package(op.callee) in NEEDING_VALUES
+        # A variable has no dots in its name, and may be called what a package is called.
+        return "." in op.callee and package(op.callee) in NEEDING_VALUES
     if op.name == "array.numpy":
         return op.qualified not in SHAPE_ALONE | DELEGATING
     return op.qualified != "bool" if op.name == "py.to_python" else package(op.qualified) in VALUES_ALONE

@@ -11,6 +11,7 @@ from jaxaudit.analyses.queries import ahead, depends, reached, walk
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.analyses.tracing.sizes import sized_by_values
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import EQUALITIES
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import PYTHON_LOOPS, UNFOLLOWED
@@ -263,12 +264,12 @@ def _makes_the_same(visit: Visit, loops: list[Op], facts: Facts) -> Iterator[tup
 
 
 def _held(op: Op, loop: Op, facts: Facts) -> list[Value]:
-    """Return what a function reads of the turn that makes it."""
-    start = entered(loop)[0]
-    newer = [value for value in op.captured or () if value.id > start]
+    """Return what a function, or how it is transformed, reads of the turn that makes it."""
+    start, options = entered(loop)[0], (*values_in(op.options or {}),)
+    newer = [value for value in dict.fromkeys((*(op.captured or ()), *options)) if value.id > start]
     if not newer:
         return newer
-    read = {value for one in _inside(op) for value in one.operands}
+    read = {*options, *(value for one in _inside(op) for value in one.operands)}
     renewed, flow = facts.memo(_of_turn, loop), facts.flow
     # What a call out of sight gives may be another object every time.
     strange = {value for one in _inside(loop) if one.name in UNFOLLOWED for value in one.results}
@@ -432,7 +433,9 @@ def _function(op: Op) -> str:
 
 def _of_turn(facts: Facts, loop: Op) -> set[Value]:
     """Return what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
-    return reached(facts.flow, _seeds(facts, loop))
+    found = reached(facts.flow, _seeds(facts, loop))
+    written = (op for op in _inside(loop) if op.operator == "text" and not found.isdisjoint(op.values or ()))
+    return found | reached(facts.flow, [text for op in written for text in op.results])
 
 
 def _seeds(facts: Facts, loop: Op) -> list[Value]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 from jaxaudit.analyses.explain import Told
 from jaxaudit.analyses.facts import Facts
@@ -246,17 +245,10 @@ def _judge(scope: Scope, verdict: Turned, facts: Facts) -> Iterator[Obligation]:
         yield _plain(use.spot, Verdict.UNKNOWN, f"{doer(use)} could not be followed, in a {_LOOPS[op.name]}")
     elif verdict.turn is Turn.SEEDED and _is_chosen(use, keys):
         yield _plain(use.spot, Verdict.UNKNOWN, f"{name} is made anew in every turn, of a seed that somebody chooses")
-    elif _is_handler(use.spot, op, keys):
+    elif keys.places.is_handling(use.spot, op):
         yield _plain(use.spot, Verdict.UNKNOWN, f"whether {name} is used in more than one turn depends on exceptions")
     else:
         yield _finding(op, verdict, facts)
-
-
-def _is_handler(spot: Op, loop: Op, keys: KeyFacts) -> bool:
-    """Whether an op runs only in the turns of a loop that raise something: it stands under `except`."""
-    around = keys.places.up(keys.places.region_of[spot])
-    inside = takewhile(lambda one: one[1] is not loop, around)
-    return any(op is not None and op.construct == "try" and region is not op.regions[0] for region, op in inside)
 
 
 def _is_chosen(use: Use, keys: KeyFacts) -> bool:

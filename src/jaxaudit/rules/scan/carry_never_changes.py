@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
@@ -16,8 +17,9 @@ from jaxaudit.ir.functions import COMPARISONS, LARGER, SMALLER
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import NOTES
 from jaxaudit.ir.values import is_integer
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
-from jaxaudit.rules.handing import handed_on
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved, unknown
+from jaxaudit.rules.handing import handed_on, names_inside
+from jaxaudit.spans import Span
 
 _PROGRAM = """
 import jax, jax.numpy as jnp
@@ -181,34 +183,53 @@ class CarryNeverChanges(Rule):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every part of every loop's state."""
+        """List every part of every loop's state, which is a constant where one of several calls makes it one."""
+        told: dict[tuple[Span, int], list[Obligation]] = defaultdict(list)
         for op in program.named("scan", "fori", "while"):
             loop = None if op.is_derived or op.library else Loop.of(op)
-            if loop is not None:
-                yield from _judged(loop, facts)
+            for at, one in _judged(loop, facts) if loop is not None else ():
+                told[op.span, at].append(one)
+        for (span, _), ones in told.items():
+            wrong = [one.verdict is Verdict.VIOLATED for one in ones]
+            yield from (one for one, is_wrong in zip(ones, wrong, strict=True) if all(wrong) or not is_wrong)
+            if any(wrong) and not all(wrong):
+                yield unknown(span, "what stays as it starts in one call is a setting, or changes, in another")
 
 
-def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
-    results = loop.body.results
+def _judged(loop: Loop, facts: Facts) -> Iterator[tuple[int, Obligation]]:
     if loop.op.name == "scan" and not loop.elements and (still := _still(loop, facts.flow)):
-        yield _same_turns(loop, still, facts.flow)
-        return
+        if not any(_kept(loop, one, facts.flow) for one in loop.carried):
+            yield -1, _same_turns(loop, still, facts.flow)
+            return
     for one in loop.carried:
-        if one.position >= len(results):
-            continue
-        name = f"`{one.param.name}`" if one.param.name else "a part of the state"
-        if (factor := _multiplied(one, results[one.position], facts.flow)) is not None:
-            yield _product(loop, one, name, factor, facts)
-        elif results[one.position] is not one.param:
-            yield proved(loop.op.span, f"each turn gives {name} anew")
-        elif not (readers := _calculating(loop, one, facts.flow)):
-            yield proved(loop.op.span, f"{name} is handed through, and nothing is calculated with it")
-        elif (start := _equal_numbers(one, readers, facts)) is not None:
-            yield _finding(loop, one, name, start, readers[0], facts.flow)
-        elif (question := _asked_again(loop, one, facts.flow)) is not None:
-            yield _idle(loop, one, name, question, facts.flow)
-        else:
-            yield unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
+        if one.position < len(loop.body.results):
+            yield one.position, _of_part(loop, one, facts)
+
+
+def _of_part(loop: Loop, one: Carried, facts: Facts) -> Obligation:
+    """Judge a part of the state."""
+    name = f"`{one.param.name}`" if one.param.name else "a part of the state"
+    result, flow = loop.body.results[one.position], facts.flow
+    factor = _multiplied(one, result, flow)
+    if (factor is not None or result is one.param) and _kept(loop, one, flow):
+        return unknown(loop.op.span, f"a condition of Python's, which has one answer here, leaves {name} as it is")
+    if factor is not None:
+        return _product(loop, one, name, factor, facts)
+    if result is not one.param:
+        return proved(loop.op.span, f"each turn gives {name} anew")
+    if not (readers := _calculating(loop, one, flow)):
+        return proved(loop.op.span, f"{name} is handed through, and nothing is calculated with it")
+    if (start := _equal_numbers(one, readers, facts)) is not None:
+        return _finding(loop, one, name, start, readers[0], flow)
+    if (question := _asked_again(loop, one, flow)) is not None:
+        return _idle(loop, one, name, question, flow)
+    return unknown(loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
+
+
+def _kept(loop: Loop, one: Carried, flow: Flow) -> bool:
+    """Whether a turn leaves out what may change a part of the state, for an answer that Python knows in this call."""
+    names = names_inside(one.param, flow)
+    return any(op.name == "py.kept" and not names.isdisjoint(op.values or ()) for op in loop.body.walk())
 
 
 def _still(loop: Loop, flow: Flow) -> list[Value]:

@@ -252,7 +252,7 @@ def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, spa
 
 
 def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> dict[str, Abstract]:
-    values: dict[str, Abstract] = dict(zip(cls.placed, given.placed, strict=False))
+    values: dict[str, Abstract] = dict(zip(cls.placed, given.positional, strict=False))
     open_ended = given.star is not None or given.stars is not None
     converted = _converted(cls) if renames_fields(cls) else ()
     for name in cls.fields:

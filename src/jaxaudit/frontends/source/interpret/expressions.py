@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.interpret.asked import member, test
 from jaxaudit.frontends.source.interpret.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.switches import choice
+from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.elements import element
@@ -302,7 +303,9 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
     if known is not None:
         if (chosen := choice(it, node.test)) is not None:
             chosen.note(it)
-        return it.evaluate(node.body if known else node.orelse)
+        value = it.evaluate(taken := node.body if known else node.orelse)
+        bindings.note_kept(it, (value,) if _is_plain(taken) else (), it.span(node))
+        return value
     if (here := answered(it, node.test)) is not None:
         return it.evaluate(node.body if here else node.orelse)
     span = it.span(node)

@@ -148,7 +148,7 @@ def replaced(given: Arguments, inputs: Parametrised) -> Arguments:
     rest = values[len(positional) + len(keywords) :]
     star = rest.pop(0) if given.star is not None else None
     stars = rest.pop(0) if given.stars is not None else None
-    return Arguments(positional, keywords, star, stars, after=given.after)
+    return Arguments(positional, keywords, star, stars)
 
 
 def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstract:
@@ -168,7 +168,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     it.active.append(node)
     try:
         bound = _named(it, bind(it, node.args, function.defaults, given, node))
-        placed = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][: len(given.placed)]
+        placed = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][: len(given.positional)]
         frame.given = frozenset(one for one in (*placed, *given.keywords) if function.defaults.get(one) == NONE)
         declare_axes(it, function, bound)
         bound = {**bound, **_annotated(it, function, bound)}

@@ -225,6 +225,11 @@ class Interpreter:
             for marks in opened:
                 marks.pop()
 
+    @property
+    def in_loop(self) -> bool:
+        """Whether the body of one of JAX's loops is open, or of a map."""
+        return len(self.traced) > len(self.compiled)
+
     @contextmanager
     def own_sides(self) -> Iterator[None]:
         """Interpret a function's body or a turn of a loop: what it learns by going on is not known where it ends."""

@@ -21,7 +21,7 @@ from jaxaudit.frontends.source.interpret import (
     transforms,
 )
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.interpret.operators import in_a_row, is_tuple
+from jaxaudit.frontends.source.interpret.operators import is_tuple
 from jaxaudit.frontends.source.interpret.regions import data_leaves
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.notes.orders import keys_of, orders
@@ -29,7 +29,7 @@ from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Library, name_of
 from jaxaudit.frontends.source.values.heap import ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, Sequence, TupleValue, Zip
-from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, rebuild
+from jaxaudit.frontends.source.values.structure import argument, in_a_row, kind_of, leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import SEVERAL_ARRAYS
@@ -186,14 +186,14 @@ def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> A
 def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[str, Argument]:
     """Bind a call's arguments to the parameter names of a row; the key is always called `key`."""
     bound: dict[str, Argument] = {}
-    params, star = row.params, given.star
-    for position, value in enumerate(given.positional):
-        name = params[position] if position < len(params) else ""
-        if name.startswith("*"):
-            bound[name[1:]] = _rest(it, row, given, given.positional[position:], span)
-            star = None if row.op in _TAKES_SIZES and _is_known(given) else star
-            break
-        bound[row.role(name or f"extra{position}")] = argument(it, value, span)
+    params, star, count = row.params, given.star, len(given.positional)
+    gathers = next((at for at, name in enumerate(params) if name.startswith("*")), None)
+    for position, value in enumerate(given.positional[:gathers]):
+        bound[row.role(params[position] if position < len(params) else f"extra{position}")] = argument(it, value, span)
+    takes = row.op in _TAKES_SIZES and isinstance(star, Leaf)
+    if gathers is not None and (count > gathers or (count == gathers and takes)):
+        bound[params[gathers][1:]] = _rest(it, row, given, given.positional[gathers:], span)
+        star = None if takes else star
     for name, value in given.keywords.items():
         bound[row.role(name)] = argument(it, value, span)
     for name, value in (("*", star), ("**", given.stars)):
@@ -202,19 +202,14 @@ def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[st
     return bound
 
 
-def _is_known(given: Arguments) -> bool:
-    """Whether it is known where all of what came by `*` stands among the others."""
-    return isinstance(given.star, Leaf) and given.after >= 0
-
-
 def _rest(it: Interpreter, row: Row, given: Arguments, values: Seq[Abstract], span: Span) -> Argument:
     """Return what a `*` parameter gets. `x.reshape(n, *rest)` and `x.reshape((n, *rest))` ask for one shape."""
     rest = tuple(argument(it, part, span) for part in values)
     if row.op not in _TAKES_SIZES:
         return rest
-    if isinstance(given.star, Leaf) and _is_known(given):
-        before, behind = rest[: len(rest) - given.after], rest[len(rest) - given.after :]
-        return in_a_row(it, [one for one in (before, given.star.value, behind) if one != ()], span).value
+    if isinstance(given.star, Leaf):
+        is_row = not rest and is_tuple(given.star)
+        return given.star.value if is_row else in_a_row(it, [*([rest] if rest else ()), given.star.value], span).value
     return rest[0] if len(rest) == 1 and (isinstance(rest[0], tuple) or is_tuple(values[0])) else rest
 
 

@@ -11,7 +11,6 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.filled import ordered_leaves, plain
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
-from jaxaudit.frontends.source.interpret.operators import in_a_row
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.orders import keys_of
@@ -23,7 +22,7 @@ from jaxaudit.frontends.source.values.elements import element, run_through, turn
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, TupleValue, placed, sized
-from jaxaudit.frontends.source.values.structure import argument, leaves, rebuild
+from jaxaudit.frontends.source.values.structure import argument, in_a_row, leaves, rebuild
 from jaxaudit.ir import Argument, Exit, Value
 
 _LONGEST = 256

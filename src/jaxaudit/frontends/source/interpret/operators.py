@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -12,7 +12,6 @@ from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValu
 from jaxaudit.frontends.source.values.heap import ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import TUPLE, Abstract, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument
-from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
 
@@ -62,16 +61,6 @@ def joined(it: Interpreter, left: Abstract, right: Abstract, span: Span) -> Abst
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
     made = it.emit("py.container", span, arguments, {"kind": kind}).result
     return Leaf(made, TUPLE) if kind == "tuple" else it.heap.new(OpaqueBox(made, kind))
-
-
-def in_a_row(it: Interpreter, runs: Iterable[Argument], span: Span, kind: str = "tuple") -> Leaf:
-    """Return `(a, *some, b)`, which is `(a,)`, what some hold and `(b,)` one behind the other, as one value."""
-    first, *rest = runs
-    made: Argument = first
-    for run in rest or ((),):
-        made = it.emit("py.container", span, {"x": made, "y": run}, {"kind": kind}).result
-    assert isinstance(made, Value)
-    return Leaf(made, TUPLE if kind == "tuple" else "")
 
 
 def _method(it: Interpreter, receiver: Abstract, name: str) -> FunctionValue | None:

@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.interpret.imports import is_there
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.switches import Choice, choice, is_given, opened
 from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.names.bound import bound_by
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, PartialValue, Transformed
 from jaxaudit.frontends.source.values.folding import truth
@@ -58,7 +59,11 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
             run_aside(it, _aside(it, other, chosen), it.span(node), by_caller=is_given(it, node.test))
         if chosen is not None and _matters(node):
             chosen.note(it)
-        return it.execute(taken)
+        bound = bound_by(other).names if it.in_loop else ()
+        bindings.note_kept(it, (value for name, value in it.frame.env.items() if name in bound), it.span(node))
+        leaving = it.execute(taken)
+        bindings.note_kept(it, it.frame.returns[-1:] if leaving is Exit.RETURN else (), it.span(node))
+        return leaving
     if (here := answered(it, node.test)) is not None:
         taken, other = (node.body, node.orelse) if here else (node.orelse, node.body)
         if other and other[0] not in it.taken:

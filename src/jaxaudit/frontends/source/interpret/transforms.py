@@ -224,8 +224,12 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     inputs = flattened(it, given.all())
     option = "in_specs" if callee.transform == "shard_map" else "in_axes"
     in_axes = callee.options.get(option, Const(0))
-    entries = prefixes.over_arguments(it, in_axes, given.positional)
-    axes = [prefixes.axis(entry) for entry in entries]
+    axes = [prefixes.axis(entry) for entry in prefixes.over_arguments(it, in_axes, given.positional)]
+    axes += [0 for value in given.keywords.values() for _ in data_leaves(it, value)]
+    if given.star is not None:
+        # Which of several entries speaks of what came by `*` is not known.
+        whole = in_axes if prefixes.entries_of(it, in_axes) is None else None
+        axes += [prefixes.axis(whole)] * len(data_leaves(it, given.star))
     axes += [0] * (len(inputs.operands) - len(axes))
     attrs = attributes(it, callee, given, span)
     if callee.transform == "pmap":
@@ -293,7 +297,12 @@ def _argnums(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[li
     items = known_items(it, argnums)
     places = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
     count = len(given.positional)
-    return [at for at in places if isinstance(at, int) and -count <= at < count], items is not None
+    least = 0 if given.star is not None else -count
+    found = [at for at in places if isinstance(at, int) and least <= at < count]
+    if given.star is not None and len(found) < len(places):
+        # Some of it came by `*`, so that what the gradients are like is not known.
+        return [], False
+    return found, items is not None
 
 
 def _read_out(it: Interpreter, value: Abstract, span: Span) -> Abstract:
@@ -314,16 +323,11 @@ def _positions(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[
     numbers = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
     if len(numbers) < (1 if items is None else len(items)):
         return None
-    if given.star is not None and not _before_star(given, numbers):
+    if given.star is not None and not all(isinstance(at, int) and 0 <= at < len(given.positional) for at in numbers):
         return None
     counts = [len(data_leaves(it, value)) for value in given.positional]
     chosen = {at % len(counts) for at in numbers if isinstance(at, int) and counts}
     return tuple(sum(counts[:at]) + i for at in sorted(chosen) for i in range(counts[at]))
-
-
-def _before_star(given: Arguments, numbers: list[object]) -> bool:
-    """Whether arguments stand before `*args`, so that their positions are known."""
-    return given.after >= 0 and all(isinstance(one, int) and 0 <= one < len(given.placed) for one in numbers)
 
 
 def _grad_result(it: Interpreter, callee: Transformed, value: Abstract, gradient: Abstract, span: Span) -> Abstract:

@@ -340,6 +340,13 @@ def note_alias(it: Interpreter, node: ast.expr, value: Abstract, newest: int) ->
             it.emit("py.again", it.span(node), attrs={"values": held}, results=0)
 
 
+def note_kept(it: Interpreter, values: Iterable[Abstract], span: Span) -> None:
+    """Note what a turn of one of JAX's loops leaves as it is because Python knew the answer to a question."""
+    held = dict.fromkeys(leaf for value in values for leaf in _leaves(it, value)) if it.in_loop else ()
+    if held:
+        it.emit("py.kept", span, attrs={"values": tuple(held)}, results=0)
+
+
 def note_again(it: Interpreter, parts: Iterable[tuple[ast.expr, Abstract]]) -> None:
     """Note each part of what is built whose leaves another part has already."""
     seen: set[Value] = set()
@@ -371,6 +378,7 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
         "own": _own(it, node, callee),
         "twice": twice,
     }
+    attrs |= {"had": tuple(_leaves(it, frame.env[name]) for name in twice)} if twice else {}
     it.emit("py.passed", it.span(node), attrs=attrs, results=0)
 
 

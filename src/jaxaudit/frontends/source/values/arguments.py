@@ -10,12 +10,17 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, ClassValue, FunctionValue, PartialValue
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue, placed
+from jaxaudit.frontends.source.values.structure import argument, in_a_row
 from jaxaudit.ir.record import record, replace
+from jaxaudit.spans import Span
 
 
 @record
 class Arguments:
-    """Positional and keyword arguments; `star` and `stars` hold what `*x` and `**x` gave where it is not known."""
+    """Positional and keyword arguments; `star` and `stars` hold what `*x` and `**x` gave where it is not known.
+
+    What stands behind such a `*x` has no place of its own either, and is part of `star`.
+    """
 
     positional: tuple[Abstract, ...] = ()
     keywords: Mapping[str, Abstract] = field(default_factory=dict)
@@ -23,13 +28,6 @@ class Arguments:
     stars: Abstract | None = None
     spread: bool = False
     """Whether some of them were written as `*x`."""
-    after: int = 0
-    """How many positional arguments stand behind `star`; negative where there are several of its kind."""
-
-    @property
-    def placed(self) -> tuple[Abstract, ...]:
-        """The positional arguments whose places are known: those in front of `star`."""
-        return self.positional[: len(self.positional) - max(self.after, 0)]
 
     def all(self) -> list[Abstract]:
         """Return every argument, in order."""
@@ -44,7 +42,7 @@ class Arguments:
 
     def prepended(self, *values: Abstract) -> Arguments:
         """Return the same arguments with further ones in front."""
-        return Arguments((*values, *self.positional), self.keywords, self.star, self.stars, after=self.after)
+        return Arguments((*values, *self.positional), self.keywords, self.star, self.stars)
 
 
 def unfolded(callee: Abstract, given: Arguments) -> tuple[Abstract, Arguments]:
@@ -61,20 +59,24 @@ def unfolded(callee: Abstract, given: Arguments) -> tuple[Abstract, Arguments]:
 def evaluate_arguments(it: Interpreter, node: ast.Call, *, at_once: bool = False) -> Arguments:
     """Evaluate the arguments of a call expression; `at_once`: the callee runs through iterators before it returns."""
     positional: list[Abstract] = []
-    star: Abstract | None = None
-    before, spread = 0, False
+    rows: list[Abstract] = []
+    spread = False
     for item in node.args:
-        if not isinstance(item, ast.Starred):
-            positional.append(placed(it.evaluate(run_through(item) if at_once else item), it.span(item)))
-            continue
-        spread = True
-        value = it.evaluate(run_through(item.value))
-        known = known_items(it, value)
-        if known is None or star is not None:
-            before = len(positional) if star is None else -1
-            star = value
+        if isinstance(item, ast.Starred):
+            spread = True
+            value = it.evaluate(run_through(item.value))
+            items = known_items(it, value)
         else:
-            positional.extend(known)
+            value = placed(it.evaluate(run_through(item) if at_once else item), it.span(item))
+            items = (value,)
+        if items is None:
+            rows.append(value)
+        elif not rows:
+            positional.extend(items)
+        elif isinstance(rows[-1], TupleValue):
+            rows[-1] = TupleValue((*rows[-1].items, *items))
+        else:
+            rows.append(TupleValue(items))
     keywords: dict[str, Abstract] = {}
     stars: Abstract | None = None
     for keyword in node.keywords:
@@ -85,8 +87,14 @@ def evaluate_arguments(it: Interpreter, node: ast.Call, *, at_once: bool = False
             keywords.update((str(key), item) for key, item in box.entries.items())
         else:
             stars = value
-    after = -1 if before < 0 else 0 if star is None else len(positional) - before
-    return Arguments(tuple(positional), keywords, star, stars, spread, after)
+    return Arguments(tuple(positional), keywords, _in_a_row(it, rows, it.span(node)), stars, spread)
+
+
+def _in_a_row(it: Interpreter, rows: list[Abstract], span: Span) -> Abstract | None:
+    """Return what all that stands from the first unknown `*x` on gives."""
+    if len(rows) < 2:
+        return next(iter(rows), None)
+    return in_a_row(it, [argument(it, row, span) for row in rows], span)
 
 
 def run_through(node: ast.expr) -> ast.expr:
@@ -118,14 +126,14 @@ def bind(
 ) -> dict[str, Abstract]:
     """Bind arguments to a Python parameter list; what is missing becomes unknown."""
     names = [param.arg for param in (*params.posonlyargs, *params.args)]
-    bound: dict[str, Abstract] = dict(zip(names, given.placed, strict=False))
+    bound: dict[str, Abstract] = dict(zip(names, given.positional, strict=False))
     keywords = dict(given.keywords)
     for at, param in enumerate((*params.posonlyargs, *params.args, *params.kwonlyargs)):
         name = param.arg
         if name in keywords and name not in bound:
             bound[name] = keywords.pop(name)
         if name not in bound:
-            behind = at - len(given.placed) if at < len(names) and name not in defaults else None
+            behind = at - len(given.positional) if at < len(names) and name not in defaults else None
             bound[name] = _missing(it, param, defaults, given, behind)
     if params.vararg is not None:
         bound[params.vararg.arg] = _rest(it, params.vararg, given, len(names))
@@ -140,7 +148,7 @@ def _rest(it: Interpreter, param: ast.arg, given: Arguments, taken: int) -> Abst
     rest, star = given.positional[taken:], given.star
     if star is None:
         return TupleValue(rest)
-    if isinstance(star, Sequence) and len(given.placed) == taken and not given.after:
+    if isinstance(star, Sequence) and len(given.positional) == taken:
         return Sequence(star.item, kind="tuple")
     return _as_leaf(it, star, param)
 
@@ -149,7 +157,7 @@ def _missing(
     it: Interpreter, param: ast.arg, defaults: Mapping[str, Abstract], given: Arguments, behind: int | None
 ) -> Abstract:
     """Return what a parameter is that no argument was bound to; `behind`: the item of `*x` that it must be."""
-    if behind is not None and isinstance(given.star, Leaf) and given.stars is None and not given.after:
+    if behind is not None and isinstance(given.star, Leaf) and given.stars is None:
         item = it.emit("py.item", it.span(param), {"base": given.star.value, "index": behind}).result
         item.name = param.arg
         return Leaf(item)

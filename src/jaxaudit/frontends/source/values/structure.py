@@ -18,6 +18,7 @@ from jaxaudit.frontends.source.values.callables import (
 )
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import (
+    TUPLE,
     Abstract,
     Const,
     Leaf,
@@ -215,6 +216,16 @@ def argument(it: Interpreter, value: Abstract, span: Span, depth: int = 0) -> Ar
             return Symbol(name)
         case _:
             return materialise(it, value, span)
+
+
+def in_a_row(it: Interpreter, runs: Iterable[Argument], span: Span, kind: str = "tuple") -> Leaf:
+    """Return `(a, *some, b)`, which is `(a,)`, what some hold and `(b,)` one behind the other, as one value."""
+    first, *rest = runs
+    made: Argument = first
+    for run in rest or ((),):
+        made = it.emit("py.container", span, {"x": made, "y": run}, {"kind": kind}).result
+    assert isinstance(made, Value)
+    return Leaf(made, TUPLE if kind == "tuple" else "")
 
 
 def _box_argument(it: Interpreter, ref: Ref, span: Span, depth: int) -> Argument:
