@@ -44,6 +44,18 @@ def test_the_last_line_names_the_shapes_that_are_known():
     assert "shapes known of 3 of 6 arrays; decided" in last
 
 
+def test_sizes_are_known_by_their_names_however_long():
+    code = (
+        b"import jax.numpy as jnp\n\ndef start(number_of_sequences):\n    return jnp.zeros((number_of_sequences, 3))\n"
+    )
+    assert "shapes known of 1 of 1 array;" in " ".join(text_of(code).split())
+
+
+def test_text_and_shapes_are_compared_without_arrays():
+    code = b"def chosen(mode, x, y):\n    return mode == 'fast' and x.shape == y.shape and mode | None\n"
+    assert "arrays" not in text_of(code)
+
+
 def test_code_without_arrays_says_nothing_of_shapes():
     assert "arrays" not in text_of(b"x = 1\n")
 

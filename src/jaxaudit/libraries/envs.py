@@ -97,5 +97,11 @@ _OTHERS = merge(
     rows("mujoco_playground", "py.call_library", "*.step: state action -> state'"),
 )
 
-ROWS = merge(_GYMNAX, _CRAFTAX, _BRAX, _JUMANJI, _NAVIX, _JAXMARL, _OTHERS)
-"""How environments are made, reset, stepped and asked for their spaces."""
+_DATASETS = merge(
+    rows("d4rl", "py.call_library", """
+        qlearning_dataset: env dataset terminate_on_end
+        """, result="{observations: float32[n,o], actions: float32[n,a], next_observations: float32[n,o], rewards: float32[n], terminals: bool[n]}"),
+)
+
+ROWS = merge(_GYMNAX, _CRAFTAX, _BRAX, _JUMANJI, _NAVIX, _JAXMARL, _OTHERS, _DATASETS)
+"""How environments are made, reset, stepped and asked for their spaces, and what was recorded of them."""

@@ -43,7 +43,8 @@ _REFERENCES = merge(
     rows("jax", "py.call_library", f"new_ref: init_val -> {REFERENCE} around like init_val"),
     rows("jax.experimental.pallas", "py.call_library", """
         ds dslice: start size stride
-        program_id num_programs: axis
+        program_id: axis -> int32[]
+        num_programs: axis -> []
         cdiv: a b
         debug_print: fmt *args
         BlockSpec: block_shape index_map pipeline_mode
@@ -67,7 +68,8 @@ _DEVICES = merge(
         """),
     rows("jax", "py.call_library", """
         clear_caches default_backend effects_barrier:
-        device_count devices process_count process_index process_indices host_count host_id host_ids: backend
+        device_count devices process_indices host_ids: backend
+        process_count process_index host_count host_id: backend -> int
         ensure_compile_time_eval checking_leaks:
         disable_jit: disable
         enable_x64 debug_nans debug_infs debug_key_reuse default_device default_matmul_precision: new_val

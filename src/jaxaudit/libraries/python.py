@@ -7,6 +7,9 @@ from jaxaudit.libraries import numpy_more
 from jaxaudit.libraries.rows import Row
 from jaxaudit.libraries.table import Table, merge, rows
 
+COMMAND_LINE = "omegaconf.Options"
+"""The class of the options of a command line, by name."""
+
 _RANDOM = merge(
     rows("random", "py.random", "*:\nrandom:\nuniform randint: a b\nchoice shuffle: x\nseed: a"),
     rows("random", "py.call_library", "Random: x", result="itself"),
@@ -47,6 +50,7 @@ _OUTSIDE = merge(
     rows("os.path", "py.clock", "exists isfile isdir getsize getmtime: path"),
     rows("builtins", "py.clock", "open: file mode", result="io.TextIOWrapper"),
     rows("builtins", "py.clock", "input: prompt"),
+    rows("omegaconf", "py.call_library", "OmegaConf.from_cli: args_list", result=COMMAND_LINE),
     rows("pathlib.Path", "py.clock", "read_text read_bytes exists is_file is_dir: *args"),
     rows("pathlib.Path", "py.clock", "open: mode", result="io.TextIOWrapper"),
     rows("numpy", "py.clock", "load loadtxt genfromtxt fromfile: file"),

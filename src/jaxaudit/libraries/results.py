@@ -4,11 +4,13 @@
     like tree           of the structure, shapes and dtypes of that argument; not its dtypes where a `dtype` is given
     form of tree        of its structure and shapes, whatever its dtypes
     float32[]  []       a number of that dtype, or of any
+    bool[n,d]           an array with as many axes; a size that is called the same elsewhere in the result is the same
     int float           a number of Python's, which yields to the dtype of an array
     last(features)      by a function of the shapes domain, from these arguments
     optax.Schedule      an object of that class; `itself` is one of the class that the row is of
     Param around like x an object of that class around such an array
     (updates', ?)       a tuple; `?` is anything
+    {rewards: [n], ...} a dict with these entries
 
 What a row does not say is unknown.
 """
@@ -35,10 +37,12 @@ class Like:
 
 @record
 class Number:
-    """An array without axes, or a number of Python's."""
+    """An array without axes or with a known number of them, or a number of Python's."""
 
     dtype: str | None
     python: bool = False
+    sizes: tuple[str, ...] = ()
+    """What the sizes of its axes are called."""
 
 
 @record
@@ -60,9 +64,11 @@ class Made:
 
 @record
 class Parts:
-    """A tuple."""
+    """A tuple, or a dict."""
 
     items: tuple[Result, ...]
+    names: tuple[str, ...] = ()
+    """The keys of a dict."""
 
 
 Result = Like | Number | Shaped | Made | Parts | None
@@ -85,6 +91,9 @@ def parse(text: str) -> Result:
         return None
     if text.startswith("("):
         return Parts(tuple(map(parse, _split(text[1:-1]))))
+    if text.startswith("{"):
+        entries = [entry.partition(":") for entry in _split(text[1:-1])]
+        return Parts(tuple(parse(value) for _, _, value in entries), tuple(name.strip() for name, _, _ in entries))
     if text.endswith("'"):
         return Like(text[:-1], newer=True)
     if text.startswith("like "):
@@ -93,8 +102,9 @@ def parse(text: str) -> Result:
         return Like(text.removeprefix("form of "), dtypes=False)
     if text in _PYTHON:
         return Number(_PYTHON[text], python=True)
-    if text.endswith("[]"):
-        return Number(text[:-2] or None)
+    if text.endswith("]"):
+        dtype, _, sizes = text[:-1].partition("[")
+        return Number(dtype or None, sizes=tuple(_split(sizes)))
     cls, around, inside = text.partition(" around ")
     if around:
         array = parse(inside)
@@ -110,7 +120,7 @@ def _split(text: str) -> Iterator[str]:
     """Divide a text at the commas that stand in no brackets."""
     depth, start = 0, 0
     for at, letter in enumerate(f"{text},"):
-        depth += (letter == "(") - (letter == ")")
+        depth += (letter in "([") - (letter in ")]")
         if letter == "," and depth == 0:
             if part := text[start:at].strip():
                 yield part

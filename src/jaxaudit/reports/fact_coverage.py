@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.analyses.shapes.facts import NOTHING
+from jaxaudit.ir import Argument, Op, Program, Region, Value
+from jaxaudit.ir.functions import EQUALITIES
 from jaxaudit.ir.ops import ARRAYS, UNFOLLOWED
 from jaxaudit.ir.record import record
 from jaxaudit.reports.model import ObservedFunction, Sight, SkippedFunction
-from jaxaudit.reports.types_text import size_text
+from jaxaudit.reports.types_text import has_name
 from jaxaudit.spans import Span
 
 
@@ -39,7 +41,9 @@ def fact_coverage(known: Sequence[Facts | None], paths: frozenset[str]) -> FactC
             continue
         for op, function in _array_ops(facts.program, paths):
             found = [shapes.of(value) for value in op.results]
-            if any(fact.number is not None or (fact.dims == () and fact.weak) for fact in found):
+            if any(fact.number is not None or (fact.dims == () and fact.weak) for fact in found) or _is_plain(
+                op, shapes
+            ):
                 continue
             places[op.span] = places.get(op.span, False) or all(map(is_shape_known, found))
             if function is not None:
@@ -51,12 +55,33 @@ def fact_coverage(known: Sequence[Facts | None], paths: frozenset[str]) -> FactC
     return FactCoverage(len(places), len(sure), shapeless, tuple(_observed(known)))
 
 
+def _is_number(fact: ShapeFact) -> bool:
+    """Whether something is a number of Python's."""
+    return fact.number is not None or (fact.dims == () and fact.weak)
+
+
+_OF_SEQUENCES = EQUALITIES | frozenset(("add", "multiply"))
+
+
+def _is_plain(op: Op, shapes: Shapes) -> bool:
+    """Whether an operator is given something that is no array, so that what it makes need be none: `mode == "fast"`."""
+    return op.is_operator and any(_is_no_array(one, op.function, shapes) for one in op.arguments.values())
+
+
+def _is_no_array(argument: Argument, function: str, shapes: Shapes) -> bool:
+    if argument is None or isinstance(argument, str | bytes):
+        return True
+    fact = shapes.of(argument) if isinstance(argument, Value) else NOTHING
+    listed = isinstance(argument, tuple) or (fact.items or fact.each or fact.sizes) is not None
+    return listed and function in _OF_SEQUENCES
+
+
 _SHAPELESS = "no shape is known of what it is given or makes"
 
 
 def is_shape_known(fact: ShapeFact) -> bool:
     """Whether the sizes of all axes are numbers, or go by names of the program's."""
-    return fact.dims is not None and all(size_text(dim) != "?" for dim in fact.dims)
+    return fact.dims is not None and all(map(has_name, fact.dims))
 
 
 def _array_ops(program: Program, paths: frozenset[str]) -> Iterator[tuple[Op, Region | None]]:

@@ -62,13 +62,21 @@ def axis_id(dim: Dim, path: str, known: Mapping[Sign, str]) -> str:
 
 
 def size_text(dim: Dim) -> str:
-    """Write a size: a number, or an expression of the program's own numbers, short enough to be read in a shape.
+    """Write a size: a number, or an expression of the program's own numbers, short enough to be read in a shape."""
+    text = shown(dim) if _is_own(dim) else str(dim)
+    return text if text.isdecimal() or (len(text) <= 12 and "#" not in text) else "?"
+
+
+def has_name(dim: Dim) -> bool:
+    """Whether a size is a number or goes by names of the program's, however long it is when it is written.
 
     `n` of a function that makes `jnp.zeros((n, 3))` is such a number; a size that only the array itself tells is not.
     """
-    own = all(atom.parts or (atom.kind == "number" and not atom.text.startswith("_")) for atom in dim.atoms())
-    text = shown(dim) if own else str(dim)
-    return text if text.isdecimal() or (len(text) <= 12 and "#" not in text) else "?"
+    return dim.terms is not None and (_is_own(dim) or "#" not in str(dim))
+
+
+def _is_own(dim: Dim) -> bool:
+    return all(atom.parts or (atom.kind == "number" and not atom.text.startswith("_")) for atom in dim.atoms())
 
 
 @lru_cache(maxsize=4096)

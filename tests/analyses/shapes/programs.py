@@ -168,4 +168,19 @@ PROGRAMS = {
         ag = jnp.convolve(v, w, mode="valid"); ah = jnp.convolve(w, v, mode="same"); ai = jnp.correlate(v, w)
         aj = jax.scipy.signal.correlate(b, b[:2], mode="valid"); ak = jax.scipy.signal.convolve(b[:2], b, mode="same")
     """,
+    "numbers that NumPy draws": """
+        import numpy as np
+        r = np.random.default_rng(0); low = np.zeros(3)
+        a = r.normal(); b = r.uniform(0.0, 2.0); c = r.uniform(low, 1.0); d = r.uniform(low, 1.0, (4, 3)); e = r.integers(5)
+        f = r.integers(0, 5, size=(2, 3), dtype=np.int8); g = r.normal(size=6); h = r.random((2, 2)); i = r.gamma(2.0)
+        j = np.random.uniform(low); k = np.random.randn(2, 3); l = r.lognormal(low, 1.0); m = r.choice(7); n = r.choice(7, 3)
+        o = r.binomial(3, 0.5); p = r.random(dtype=np.float32); q = np.random.randint(5); s = r.exponential(low[:, None])
+    """,
+    "the largest of some numbers": """
+        import jax.numpy as jnp
+        x = jnp.ones((3, 4)); y = jnp.ones((2, 5))
+        a = max(3, 7); b = max(x.shape[0], 1); c = min(x.shape); d = max(1.5, float(y.sum())); e = min(x.shape[1], len(y), 9)
+        f = max(1, float(x[0, 0])); g = jnp.zeros(max(x.shape[0], 2)); h = max(x.sum(), 0.0); i = max([1.5, 2.5])
+        j = x.shape == y.shape; k = x.shape != (3, 4); l = x.shape == (3, y.shape[0]); m = max((1, 2))
+    """,
 }

@@ -17,10 +17,12 @@ from jaxaudit.frontends.source.read import read_source
 from tests.analyses.shapes.programs import PROGRAMS
 
 PROBE = """
-import json, sys, jax
+import json, sys, jax, numpy as np
 def told(value):
-    if isinstance(value, jax.Array):
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
         return [list(value.shape), str(value.dtype)]
+    if isinstance(value, bool | float):
+        return [[], "bool" if isinstance(value, bool) else "float32"]
     return value if type(value) is int else None
 real = {}
 for title, code in json.load(sys.stdin).items():

@@ -240,3 +240,19 @@ def test_dtypes_are_kept(made: str, dtype: str | None) -> None:
     program, shapes = solved(f"import jax.numpy as jnp\nresult = {made}\n")
     (value,) = (value for op in program.walk() for value in op.results if value.name == "result")
     assert shapes.of(value).dtype == dtype
+
+
+_RECORDED = "import d4rl, jax.numpy as jnp, numpy as np\ndata = d4rl.qlearning_dataset(env)\n"
+
+
+@pytest.mark.parametrize(
+    ("expression", "rank"),
+    [
+        ("data['observations'] - data['next_observations']", 2),
+        ("np.concatenate([data['observations'], data['actions']], axis=-1)", 2),
+        ("jnp.array(data['observations'])[0]", 1),
+        ("data['rewards'] * data['terminals']", 1),
+    ],
+)
+def test_the_entries_of_a_dict_that_a_library_gives_have_shapes(expression: str, rank: int) -> None:
+    assert len(shape_of(f"{_RECORDED}result = {expression}").split(", ")) == rank

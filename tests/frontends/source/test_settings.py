@@ -29,6 +29,7 @@ _END = "result = jnp.ones((s.n, s.w))"
         "from omegaconf import OmegaConf\nc = OmegaConf.create({'a': {'n': 4, 'w': 3}})\ns = c.a\n" + _END,
         _FLAGS + "flags.DEFINE_integer('n', 4, '')\nresult = jnp.ones((flags.FLAGS.n, W.value))",
         _ARGS + "s = tyro.cli(Args)\n" + _END,
+        _ARGS + "from omegaconf import OmegaConf\ns = Args(**OmegaConf.from_cli())\n" + _END,
     ],
 )
 def test_a_number_is_what_it_is_by_default(code: str) -> None:
@@ -42,6 +43,7 @@ def test_a_number_is_what_it_is_by_default(code: str) -> None:
         _PARSER + 'p.add_argument("--fast", default=False)\ns = p.parse_args()\n',
         "from absl import flags\nflags.DEFINE_bool('fast', False, '')\ns = flags.FLAGS\n",
         _ARGS + "s = tyro.cli(Args)\n",
+        _ARGS + "from omegaconf import OmegaConf\ns = Args(**OmegaConf.from_cli())\n",
     ],
 )
 def test_what_stands_behind_a_switch_is_read(code: str) -> None:
@@ -66,3 +68,7 @@ def test_what_a_configuration_is_updated_with_is_open() -> None:
 
 def test_an_entry_that_a_configuration_lacks_is_the_default() -> None:
     assert shapes(_START + _CONFIG + "result = jnp.ones((s.get('n', 9), s.get('u', 3)))") == ["4 3"]
+
+
+def test_what_is_handed_on_by_name_from_elsewhere_is_open() -> None:
+    assert shapes(_START + _ARGS + "from elsewhere import given\ns = Args(**given)\n" + _END) != ["4 3"]

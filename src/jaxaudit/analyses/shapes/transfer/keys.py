@@ -9,7 +9,7 @@ from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
-from jaxaudit.analyses.shapes.literals import array_dims, shape_of, shaped
+from jaxaudit.analyses.shapes.literals import array_dims, array_like, shape_of, shaped
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.outlines import changed
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
@@ -119,6 +119,8 @@ _NUMPY = {
     **dict.fromkeys("integers randint choice poisson binomial".split(), "int32"),
 }
 """The generators of NumPy that take a `size`, with what they draw."""
+_VARYING = frozenset("loc scale mean sigma shape a b lam n p low high".split())
+"""Their parameters that may differ from number to number."""
 
 
 def _numpy(look: Look) -> ShapeFact:
@@ -129,9 +131,18 @@ def _numpy(look: Look) -> ShapeFact:
         return array(shape_of(look.fact("args")) if look.has("args") else (), "float32")
     if look.function == "permutation":
         return _permuted(look, "x")
-    if look.function not in _NUMPY or not look.has("size"):
+    if look.function not in _NUMPY:
         return NOTHING
-    return array(() if look.raw("size") is None else shape_of(look.fact("size")), _NUMPY[look.function])
+    dtype = look.dtype("dtype") if look.has("dtype") else _NUMPY[look.function]
+    if look.raw("size") is not None:
+        return array(shape_of(look.fact("size")), dtype)
+    if look.function == "choice":
+        return array((), dtype)
+    # As many numbers as there are parameters for them; a single one is a number of Python's where it is no integer.
+    dims, _ = broadcast([array_like(look.of(one)).dims for name, one in look.op.arguments.items() if name in _VARYING])
+    if dims == ():
+        return array(dims, dtype if dtype == "float32" else None, weak=dtype == "float32")
+    return array(dims, dtype)
 
 
 TABLE: Mapping[str, Transfer] = {"py.random": single(_numpy), "key.seed": single(_seed), "key.split": single(_split)}

@@ -8,7 +8,7 @@ from functools import reduce
 from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.shapes.asserted import asserted
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
-from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, join, sequence
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, join
 from jaxaudit.analyses.shapes.literals import array_dims
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.result import Fit
@@ -41,11 +41,14 @@ def _call(look: Look) -> ShapeFact:
 
 
 def _of_one(look: Look) -> ShapeFact:
-    """Return `sum(items)` or `max(items)`, which is like each of the items."""
-    facts = [look.read(value) for value in look.op.operands]
-    given = facts[0] if len(facts) == 1 else sequence(tuple(facts))
+    """Return `sum(items)` or `max(items)`, which is like each of the items, as `max(n, 1)` is like `n` and `1`."""
+    if look.has("args"):
+        one = reduce(join, look.fact("args").items or (NOTHING,))
+        return one if one.dims == () else NOTHING
+    given = look.fact("iterable")
     each = given.each or (reduce(join, given.items) if given.items else without_axis(given, 0))
-    return array(array_dims(each), each.dtype, weak=each.weak)
+    counted = look.op.qualified == "builtins.sum" and each.dtype == "bool"
+    return array(array_dims(each), None if counted else each.dtype, weak=each.weak)
 
 
 def _rounded(look: Look) -> ShapeFact:

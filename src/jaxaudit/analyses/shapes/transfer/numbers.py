@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jaxaudit.analyses.dims import Dim, differ, same
 from jaxaudit.analyses.labels import blocks, derived, offsets
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
+from jaxaudit.analyses.shapes.facts import (
+    NOTHING,
+    ShapeFact,
+    array,
+    as_number,
+    common_outline,
+    integer,
+    sequence,
+    truth,
+)
 from jaxaudit.analyses.shapes.literals import shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.ir.functions import EQUALITIES
@@ -29,15 +38,20 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
         return joined
     if x.items is not None and function == "multiply" and y.number is not None:
         return _repeated(x.items, y.number)
-    if x.items is not None and y.items is not None and function in EQUALITIES:
-        alike = _are_equal(x.items, y.items)
-        return NOTHING if alike is None else truth(alike is (function == "equal"))
+    if function in EQUALITIES and _is_tuple(x) and _is_tuple(y):
+        alike = None if x.items is None or y.items is None else _are_equal(x.items, y.items)
+        return array((), "bool") if alike is None else truth(alike is (function == "equal"))
     if x.each is not None or y.each is not None:
         return NOTHING
     if (x.items is not None or y.items is not None) and not (x.is_array or y.is_array):
         # A tuple and something unknown: a longer tuple, or an array.
         return NOTHING
     return _integers(function, x, y)
+
+
+def _is_tuple(fact: ShapeFact) -> bool:
+    """Whether something is a tuple or list for sure, or the shape of an array."""
+    return fact.items is not None or fact.sizes is not None
 
 
 def joined_tuples(x: ShapeFact, y: ShapeFact) -> ShapeFact | None:

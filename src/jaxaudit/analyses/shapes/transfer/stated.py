@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from jaxaudit.analyses.dims import UNKNOWN
+from jaxaudit.analyses.dims import UNKNOWN, variable
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, integer, sequence
@@ -63,8 +63,9 @@ def _computed(look: Look, result: Result) -> ShapeFact:
             return known if dtypes and not told else array(known.dims, None)
         case Number(dtype="int32", python=True):
             return integer(UNKNOWN)
-        case Number(dtype=dtype, python=python):
-            return array((), dtype, weak=python)
+        case Number(dtype=dtype, python=python, sizes=sizes):
+            own = look.op.results[0].id
+            return array(tuple(variable(f"{size}#{own}", "size", own) for size in sizes), dtype, weak=python)
         case Shaped(function=function, arguments=arguments):
             return _FUNCTIONS[function](look, *arguments)
         case Made(inside=inside):

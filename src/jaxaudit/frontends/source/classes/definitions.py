@@ -20,7 +20,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.notes.bindings import note_record
 from jaxaudit.frontends.source.values import trees
 from jaxaudit.frontends.source.values.annotations import unquoted
-from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.arguments import OPEN, Arguments, is_command_line, is_numeric
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, Library, Transformed
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
@@ -260,7 +260,7 @@ def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span
         if word in given.keywords:
             values[name] = given.keywords[word]
         elif name not in values and open_ended:
-            values[name] = it.unknown("given by * or **", span, name)
+            values[name] = _spread(it, cls.defaults.get(name), given, span, name)
         elif name not in values:
             default = cls.defaults.get(name)
             values[name] = it.unknown("no argument is given", span, name) if default is None else _own(it, default)
@@ -268,6 +268,13 @@ def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span
             values[name] = it.unknown("a converter makes it of what is given", span, name)
     # Keep the order of the fields: a NamedTuple is unpacked by position.
     return {name: named(values[name], name) for name in cls.fields}
+
+
+def _spread(it: Interpreter, default: Abstract | None, given: Arguments, span: Span, name: str) -> Abstract:
+    """Return a field that `*x` or `**x` may give: of a command line's options a number counts as its default says."""
+    if given.star is not None or not is_command_line(given.stars):
+        return it.unknown("given by * or **", span, name)
+    return _own(it, default) if default is not None and is_numeric(it, default) else it.unknown(OPEN, span, name)
 
 
 def _converted(cls: ClassValue) -> set[str]:

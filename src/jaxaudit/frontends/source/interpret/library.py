@@ -27,7 +27,7 @@ from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.notes.orders import keys_of, orders
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Library, name_of
-from jaxaudit.frontends.source.values.heap import ListBox
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, in_a_row, kind_of, leaves, materialise, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
@@ -170,8 +170,8 @@ def _emit(
 
 
 def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> Abstract:
-    parts = row.result.items if isinstance(row.result, Parts) else ()
-    if not any(isinstance(part, Made) for part in parts):
+    parts, keys = (row.result.items, row.result.names) if isinstance(row.result, Parts) else ((), ())
+    if not keys and not any(isinstance(part, Made) for part in parts):
         like = row.like()
         cls = row.cls if like is None or like.param != "self" else name.rpartition(".")[0]
         # A key that is split gives one array of keys, unlike an array.
@@ -180,7 +180,8 @@ def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> A
         return Leaf(value, cls, array=row.op in ARRAYS and not several and not cls, exists=drawn)
     classes = [part.cls if isinstance(part, Made) else "" for part in parts]
     unpacked = it.emit("py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes))
-    return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))
+    made = tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True))
+    return it.heap.new(DictBox(dict(zip(keys, made, strict=True)))) if keys else TupleValue(made)
 
 
 def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[str, Argument]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import operator
 from collections.abc import Callable
 from functools import reduce
@@ -335,28 +334,6 @@ def _reduce(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return reduce(lambda made, item: it.call(given.positional[0], Arguments((made, item)), span), items)
 
 
-def _extreme(function: Callable[..., object]) -> Handler:
-    def extreme(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
-        asked.ASKING[function.__name__](it, given, function.__name__, span)
-        numbers = [value.value for value in given.positional if isinstance(value, Const)]
-        if len(numbers) != len(given.positional) or len(numbers) < 2 or given.keywords:
-            return None
-        try:
-            return Const(function(*numbers))
-        except TypeError:
-            return None
-
-    return extreme
-
-
-def _sum(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
-    """Return `sum((a, b, c))`, which is `a + b + c`."""
-    items = known_items(it, given.positional[0]) if len(given.positional) == 1 and not given.keywords else None
-    if not items or len(items) > 16:
-        return None
-    return reduce(lambda total, item: expressions.apply_binary(it, ast.Add(), total, item, span), items)
-
-
 def _slice(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     parts = given.positional
     if len(parts) == 1:
@@ -454,12 +431,9 @@ HANDLERS: dict[str, Handler] = {
     "builtins.bool": _convert("bool", bool),
     "builtins.complex": _convert("complex", complex),
     "builtins.abs": _absolute,
-    "builtins.max": _extreme(max),
-    "builtins.min": _extreme(min),
     **{f"builtins.{name}": _asking(name) for name in asked.ASKING if name not in ("max", "min")},
     "builtins.format": _format,
     "functools.reduce": _reduce,
-    "builtins.sum": _sum,
     "builtins.slice": _slice,
     "builtins.property": _property,
     "builtins.map": _map,

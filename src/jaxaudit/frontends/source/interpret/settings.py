@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.arguments import OPEN, Arguments, is_numeric
 from jaxaudit.frontends.source.values.callables import ClassValue, Library
-from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
+from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.spans import Span
 
-_OPEN = "the user may set it"
 _NAMESPACE = "types.SimpleNamespace"
 _CONFIG = "ml_collections.ConfigDict"
 _PARSER = "argparse.ArgumentParser"
@@ -48,7 +47,7 @@ def method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: Argument
 def flag(it: Interpreter, name: str, span: Span) -> Abstract | None:
     """Return what `FLAGS.name` holds; None for any other library name."""
     first, _, last = name.rpartition(".")
-    return it.flags.get(last) or it.unknown(_OPEN, span, last) if first == _FLAGS else None
+    return it.flags.get(last) or it.unknown(OPEN, span, last) if first == _FLAGS else None
 
 
 def _namespace(it: Interpreter, entries: Mapping[str, Abstract], kind: str = _NAMESPACE) -> Ref:
@@ -130,20 +129,12 @@ def _parse(it: Interpreter, parser: Leaf, given: Arguments, span: Span) -> Abstr
 
 def _parse_known(it: Interpreter, parser: Leaf, given: Arguments, span: Span) -> Abstract | None:
     parsed = _parse(it, parser, given, span)
-    return None if parsed is None else TupleValue((parsed, it.unknown(_OPEN, span)))
+    return None if parsed is None else TupleValue((parsed, it.unknown(OPEN, span)))
 
 
 def _by_default(it: Interpreter, value: Abstract | None, span: Span, name: str) -> Abstract:
     """Return a number or numbers as they are, and anything else as open."""
-    return value if value is not None and _is_numeric(it, value) else it.unknown(_OPEN, span, name)
-
-
-def _is_numeric(it: Interpreter, value: Abstract) -> bool:
-    if isinstance(value, Const):
-        return isinstance(value.value, int | float) and not isinstance(value.value, bool)
-    items = known_items(it, value) if isinstance(value, TupleValue | Ref) else None
-    listed = not isinstance(value, Ref) or isinstance(it.heap[value], ListBox)
-    return bool(items) and listed and all(_is_numeric(it, one) for one in items or ())
+    return value if value is not None and is_numeric(it, value) else it.unknown(OPEN, span, name)
 
 
 def _define(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -175,8 +166,8 @@ def _with_options(it: Interpreter, made: Abstract, span: Span) -> Abstract:
 def _options(it: Interpreter, box: ObjectBox, span: Span) -> Iterator[tuple[str, Abstract]]:
     for name, value in box.attrs.items():
         inside = isinstance(value, Ref) and isinstance(it.heap[value], ObjectBox)
-        kept = inside or not isinstance(value, Const | Record) or _is_numeric(it, value)
-        yield name, _with_options(it, value, span) if kept else it.unknown(_OPEN, span, name)
+        kept = inside or not isinstance(value, Const | Record) or is_numeric(it, value)
+        yield name, _with_options(it, value, span) if kept else it.unknown(OPEN, span, name)
 
 
 _CONFIGS = """ml_collections.FrozenConfigDict ml_collections.config_dict.ConfigDict

@@ -12,7 +12,11 @@ from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue, placed
 from jaxaudit.frontends.source.values.structure import argument, in_a_row
 from jaxaudit.ir.record import record, replace
+from jaxaudit.libraries.python import COMMAND_LINE
 from jaxaudit.spans import Span
+
+OPEN = "the user may set it"
+"""Why it is not known what an option holds."""
 
 
 @record
@@ -119,6 +123,20 @@ def known_items(it: Interpreter, value: Abstract) -> tuple[Abstract, ...] | None
         if isinstance(box, DictBox) and box.rest is None:
             return tuple(Const(key) for key in box.entries)
     return None
+
+
+def is_command_line(value: Abstract | None) -> bool:
+    """Whether something is the options of a command line, by name: whatever is not among them keeps its default."""
+    return isinstance(value, Leaf) and value.cls == COMMAND_LINE
+
+
+def is_numeric(it: Interpreter, value: Abstract) -> bool:
+    """Whether something is a number, or numbers alone; a switch is none."""
+    if isinstance(value, Const):
+        return isinstance(value.value, int | float) and not isinstance(value.value, bool)
+    items = known_items(it, value) if isinstance(value, TupleValue | Ref) else None
+    listed = not isinstance(value, Ref) or isinstance(it.heap[value], ListBox)
+    return bool(items) and listed and all(is_numeric(it, one) for one in items or ())
 
 
 def bind(
