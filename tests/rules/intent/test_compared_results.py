@@ -103,3 +103,40 @@ def test_one_draw_for_all_points_of_a_map_over_keys(parts, expected):
     """Members that have states of their own share the numbers of no draw."""
     found = audit([SourceFile("keys.py", NESTED.format(**parts))], Config(select=("same-key-across-vmap",))).report
     assert [one.severity for one in (*found.issues, *found.warnings)] == [expected]
+
+
+SEARCH = """
+import jax
+import jax.numpy as jnp
+
+class Scale:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, x):
+        return x / self.size
+
+def score(key, weights, scale):
+    return jnp.mean(scale(jax.random.normal(key, (8, 3))) @ weights)
+
+def search(key, weights, scale):
+    above = score(key, weights + 0.1, scale)
+    below = score(key, weights - 0.1, scale)
+    return weights + above - below, Scale(scale.size + {})
+
+def main(key):
+    weights, scale = jnp.ones(3), Scale(jnp.ones(3))
+    for k in jax.random.split(key, 5):
+        weights, scale = search(k, weights, scale)
+    return weights
+
+main(jax.random.key(0))
+"""
+
+
+@pytest.mark.parametrize("renewed", ["above", "1.0"])
+def test_what_a_loop_brings_round_in_an_object_keeps_two_results_apart(renewed):
+    report = audit([SourceFile("search.py", SEARCH.format(renewed))], Config(select=("key-reused",))).report
+    assert report.issues == ()
+    (found,) = report.warnings
+    assert "both results are compared with each other" in found.current
