@@ -1,7 +1,6 @@
 """Rows that belong together stay together: all of them are put into an order, or none."""
 
 import pytest
-
 from rules.programs import marked, said
 
 _SUPERVISED = """

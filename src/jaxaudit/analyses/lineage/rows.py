@@ -103,8 +103,8 @@ class RowOrders:
 
     def are_as_long(self, first: Value, second: Value) -> bool:
         """Whether two arrays surely have as many rows."""
-        dims = [self.facts.get(Shapes).of(one).dims for one in (first, second)]
-        return bool(dims[0] and dims[1]) and same(dims[0][0], dims[1][0])
+        one, other = (self.facts.get(Shapes).of(value).dims for value in (first, second))
+        return bool(one and other and same(one[0], other[0]))
 
     def sources(self, value: Value) -> frozenset[Value | Op]:
         """Return what the rows of a value were computed from row by row, and the loops and maps that made them."""

@@ -200,9 +200,12 @@ class _Met:
 
     @property
     def key(self) -> tuple[Op, Op | Value]:
-        """The two picks, in the order in which they stand in the program; a draw and what was not picked by it."""
-        if not self.right.picks:
-            return self.first.draw, self.right.base
+        """The two picks; a draw and what was not picked by it."""
+        return self.both if self.right.picks else (self.first.draw, self.right.base)
+
+    @property
+    def both(self) -> tuple[Op, Op]:
+        """The two picks, in the order in which they stand in the program."""
         first, second = sorted((self.first.op, self.second.op), key=lambda op: (op.span.line, op.span.column))
         return first, second
 
@@ -342,7 +345,7 @@ def _trained(facts: Facts, derivative: Op) -> list[Value]:
 
 
 def _finding(one: _Met, evidence: str, *, sure: bool) -> Obligation:
-    first, second = one.key
+    first, second = one.both
     left, right = named(first.results[0], "one array"), named(second.results[0], "the other")
     return Obligation(
         second.span,
