@@ -52,7 +52,8 @@ def turns_of(loop: Loop, shapes: Shapes, number: Number) -> Dim | None:
         return scan_length(op, shapes.of)
     if op.name != "fori" or len(op.operands) < 2:
         return None
-    first, end = number(op.operands[0]), number(op.operands[1])
+    given = (op.arguments.get("lower", op.operands[0]), op.arguments.get("upper", op.operands[1]))
+    first, end = (constant(one) if isinstance(one, int) else number(one) for one in given)
     return None if first is None or end is None else end - first
 
 

@@ -209,6 +209,7 @@ CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
         Clause("scan-length-mismatch", "the lengths of what it scans are not known", _scans_arrays),
         Clause("scanned-axis-not-time", "what the axis is that it scans over is not known", _scans_arrays),
     ),
+    "associative_scan": (Clause("operator-not-associative", "what it combines elements to is not known", within=True),),
     "fori": _CARRIED,
     "while": (*_CARRIED, _CONDITION),
     "cond": (_CALLED, _CONDITION, Clause("branch-type-mismatch", "the types of what its branches give are not known")),

@@ -111,6 +111,31 @@ PROGRAMS = {
             batch = rollout(w, state, key)
             return jnp.exp(logp(w, batch["obs"], batch["action"]) - batch["logp"])  #! recomputed-from-other-form
         """,
+    "what a scan computes again is not what another one stored": """
+        def policy(w, x, h):
+            h = jnp.tanh(x @ w["x"] + h @ w["h"])
+            return h @ w["out"], h
+
+        def rollout(w, x, h, key):
+            def step(carry, k):
+                x, h = carry
+                scores, h = policy(w, x, h)
+                action = jax.random.categorical(k, scores)
+                old = jnp.take_along_axis(jax.nn.log_softmax(scores), action[:, None], 1)[:, 0]
+                return (0.9 * x + action[:, None], h), (x, action, old)
+            return jax.lax.scan(step, (x, h), jax.random.split(key, 9))[1]
+
+        def replay(w, h, xs):
+            def step(h, x):
+                scores, h = policy(w, x, h)
+                return h, scores
+            return jax.lax.scan(step, h, xs)[1]
+
+        def ratio(w, x, h, key):
+            xs, actions, old = rollout(w, x, h, key)
+            now = jax.nn.log_softmax(replay(w, h, xs))
+            return jnp.exp(jnp.take_along_axis(now, actions[:, :, None], 2)[..., 0] - old)
+        """,
     "temporal differences are no mismatch": """
         def value(w, obs):
             return obs @ w

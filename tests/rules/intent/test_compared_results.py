@@ -138,3 +138,40 @@ def build(key, names):
 def test_turns_that_choose_what_draws(made: str, severity: str) -> None:
     report = audit([SourceFile("keys.py", ALTERNATIVES.format(made))], Config(select=("same-key-in-loop",))).report
     assert [one.severity for one in (*report.issues, *report.warnings)] == [severity]
+
+
+SEARCH = """
+import jax
+import jax.numpy as jnp
+
+class Scale:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, x):
+        return x / self.size
+
+def score(key, weights, scale):
+    return jnp.mean(scale(jax.random.normal(key, (8, 3))) @ weights)
+
+def search(key, weights, scale):
+    above = score(key, weights + 0.1, scale)
+    below = score(key, weights - 0.1, scale)
+    return weights + above - below, Scale(scale.size + {})
+
+def main(key):
+    weights, scale = jnp.ones(3), Scale(jnp.ones(3))
+    for k in jax.random.split(key, 5):
+        weights, scale = search(k, weights, scale)
+    return weights
+
+main(jax.random.key(0))
+"""
+
+
+@pytest.mark.parametrize("renewed", ["above", "1.0"])
+def test_what_a_loop_brings_round_in_an_object_keeps_two_results_apart(renewed):
+    report = audit([SourceFile("search.py", SEARCH.format(renewed))], Config(select=("key-reused",))).report
+    assert report.issues == ()
+    (found,) = report.warnings
+    assert "both results are compared with each other" in found.current

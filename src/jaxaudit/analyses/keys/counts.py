@@ -127,9 +127,6 @@ def _turns(facts: Facts, loop: Op) -> int | None:
     turns = turns_of(Loop(loop), shapes, lambda one: shapes.of(one).number if isinstance(one, Value) else None)
     if turns is not None:
         return turns.constant
-    if loop.name == "fori":
-        first, end = loop.arguments.get("lower"), loop.arguments.get("upper")
-        return end - first if isinstance(first, int) and isinstance(end, int) else None
     sizes = [_size(facts, one) for one in _run_through(loop)] if loop.name == "py.loop" else []
     known = [one for one in sizes if one is not None]
     return min(known) if known and len(known) == len(sizes) else None

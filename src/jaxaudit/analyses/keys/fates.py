@@ -12,7 +12,7 @@ from jaxaudit.analyses.queries import entered, left, reached, walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, ORDERINGS, PLOTS, RANKINGS
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import CALLS, INLINE, LOOKED_AT, PYTHON_LOOPS, VOCABULARY
+from jaxaudit.ir.ops import CALLS, INLINE, LOOKED_AT, LOOPS, PYTHON_LOOPS, VOCABULARY
 from jaxaudit.ir.record import mutable, record
 
 _PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container", "py.to_python", "py.loop", "py.while"))
@@ -88,17 +88,21 @@ class Fates:
         return self._meet(first, second, DIFFERENCES)
 
     def _meet(self, first: Op, second: Op, functions: Set[str]) -> bool:
-        # What a loop brings round to both ops again is of another turn.
         one, other = (self._of_this_turn(op, (first, second)) for op in (first, second))
         readers = (op for value in one - other for op in self.flow.readers.get(value, ()))
         return any(op.function in functions and not (other - one).isdisjoint(op.operands) for op in readers)
 
     def _of_this_turn(self, op: Op, ends: tuple[Op, Op]) -> set[Value]:
+        """Return what is made of an op's results before a loop around it brings them round to its next turn."""
+        places = self.flow.places
+        around = (Loop(holder) for _, holder in places.up(places.region_of[op]) if holder and holder.name in LOOPS)
+        following = {param for loop in around for param, _ in loop.successors}
+
         def step(value: Value) -> Iterator[Value]:
             readers = [one for one in self.flow.readers.get(value, ()) if one not in ends]
             yield from (made for one in readers if one.name not in PYTHON_LOOPS for made in one.results)
             yield from (inside for one in readers for inside in entered(one, value))
-            yield from left(self.flow, value)
+            yield from (after for after in left(self.flow, value) if after not in following)
 
         return set(walk(op.results, step))
 

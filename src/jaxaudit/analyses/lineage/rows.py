@@ -6,8 +6,9 @@ the borders of loops, maps and calls. What was picked by the same draw is in one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.overlap import Overlap, overlap
@@ -91,6 +92,20 @@ class RowOrders:
         draw = self._drawn(op) if op.name in ("py.item", "array.gather") else None
         return None if draw is None else (base, Pick(op, draw))
 
+    def forms(self, value: Value) -> Iterator[Value]:
+        """Return an array and those that it was made of by itself alone, row by row."""
+
+        def before(one: Value) -> Iterable[Value]:
+            found = [*self.rows_before(one)]
+            return found if len(found) == 1 else ()
+
+        return walk((value,), before)
+
+    def are_as_long(self, first: Value, second: Value) -> bool:
+        """Whether two arrays surely have as many rows."""
+        one, other = (self.facts.get(Shapes).of(value).dims for value in (first, second))
+        return bool(one and other and same(one[0], other[0]))
+
     def sources(self, value: Value) -> frozenset[Value | Op]:
         """Return what the rows of a value were computed from row by row, and the loops and maps that made them."""
         return self.facts.memo(_sources, self, value)
@@ -165,6 +180,9 @@ class RowOrders:
                 return (base,) if isinstance(base, Value) else ()
             case "array.gather":
                 return op.operands[:1] if op.function in (*_SLICED, "take_along_axis") else ()
+            case "array.scan":
+                # What is summed up over the rows has an entry for each of them.
+                return op.operands[:1]
             case "array.convert" | "device.place" | "grad.stop" | "array.create":
                 # An array that is made of another one has its rows.
                 return op.operands[:1] if op.name != "array.create" or op.function in ARRAYS_OF_ITEMS else ()
@@ -188,7 +206,9 @@ class RowOrders:
         if not dims:
             return op.operands
         own = {one: shapes.of(one).dims for one in op.operands}
-        return [one for one, found in own.items() if found is None or (len(found) == len(dims) and found[0] == dims[0])]
+        return [
+            one for one, found in own.items() if found is None or (len(found) == len(dims) and same(found[0], dims[0]))
+        ]
 
 
 @remembered

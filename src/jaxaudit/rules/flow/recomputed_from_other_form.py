@@ -145,7 +145,7 @@ def _compare(flow: Flow, stored: Value, again: Value, context: Context) -> _Comp
     then = origin(flow, stored, context)
     if not then.stacked or then.op is None:
         return None
-    found = _Comparison()
+    found, scans = _Comparison(), set(then.stacked)
     compared: set[tuple[Value, Value]] = set()
     pending = [(then, origin(flow, again, context))]
     while pending:
@@ -153,9 +153,11 @@ def _compare(flow: Flow, stored: Value, again: Value, context: Context) -> _Comp
         if (before.value, now.value) in compared:
             continue
         compared.add((before.value, now.value))
+        # What another scan stacks is computed there, not stored by the one that made the value.
+        recorded = not scans.isdisjoint(now.stacked)
         if same(flow, before, now):
-            found.shared += [now.value] if now.stacked else []
-        elif now.stacked:
+            found.shared += [now.value] if recorded else []
+        elif recorded:
             found.partings.append(_Parting(before, now))
         else:
             pairs = [*zip(*_made_of(flow, before, now), strict=False)]

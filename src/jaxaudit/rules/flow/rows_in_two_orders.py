@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 from itertools import permutations, product
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.gradients.graph import reads_parameters
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.lineage.rows import Pick, RowOrders, Rows, row_orders
 from jaxaudit.analyses.queries import ahead, depends, walk
@@ -39,13 +40,14 @@ w = epoch(jax.random.key(1), jnp.zeros(3), x, y)
 
 
 class RowsInTwoOrders(Rule):
-    """Two arrays whose rows belong together are shuffled or picked by two draws, and then meet row by row.
+    """Two arrays whose rows belong together are put into two orders, by two draws or one for one of them alone.
 
     ## What it does
     Follows the order of rows from every shuffle and every draw of rows (`permutation`, `choice`, an index that was
     drawn, the `argsort` of random numbers) to where two arrays meet row by row: in arithmetic, a loss, a `vmap` or a
     `scan`. Rows belong together where one array was computed from the other row by row, both from a third, or both were
-    made in the same turns of a loop or a map, or picked by one draw before.
+    made in the same turns of a loop or a map, or picked by one draw before. What is shuffled must not meet rows of its
+    own that were left as they were: an error where other arrays are shuffled with it, and one was forgotten.
 
     ## Why is this bad?
     Each input is paired with the label of another one. Shapes fit, nothing is raised, and the best that can be learned
@@ -169,10 +171,10 @@ def update(w, key, x, y):
         read = {(orders.name(base), pick) for _, (base, pick) in picked}
         drawn = {*walk([value for op, _ in picked for value in op.results], lambda one: ahead(facts.flow, one))}
         met = [one for op in program.named(*_MEETING) for one in _met(op, orders, drawn)]
-        told = set[tuple[Op, Op]]()
+        told = set[tuple[Op, Op | Value]]()
         for one in met:
-            found = _judged(one, read, orders)
-            if found.verdict is not Verdict.VIOLATED or one.key not in told:
+            found = _judged(one, read, orders) if one.right.picks else _left_out(one, read, orders)
+            if found is not None and (found.verdict is not Verdict.VIOLATED or one.key not in told):
                 told.update([one.key] if found.verdict is Verdict.VIOLATED else [])
                 yield found
 
@@ -197,27 +199,37 @@ class _Met:
         return self.right.picks[-1]
 
     @property
-    def key(self) -> tuple[Op, Op]:
+    def key(self) -> tuple[Op, Op | Value]:
+        """The two picks; a draw and what was not picked by it."""
+        return self.both if self.right.picks else (self.first.draw, self.right.base)
+
+    @property
+    def both(self) -> tuple[Op, Op]:
         """The two picks, in the order in which they stand in the program."""
         first, second = sorted((self.first.op, self.second.op), key=lambda op: (op.span.line, op.span.column))
         return first, second
 
 
 def _met(op: Op, orders: RowOrders, drawn: Set[Value]) -> Iterator[_Met]:
-    """Return the rows in drawn orders that meet in an op, but for those of one array.
+    """Return the rows that meet in an op, but for those of one array, where at least one side was picked.
 
-    All of them are among the values that depend on a draw.
+    What was picked is among the values that depend on a draw, and stands on the left where only one side was.
     """
     given = list(dict.fromkeys(op.operands))
     if op.name in MAPPED and op.in_axes is not None:
         given = [one for one, axis in zip(op.operands, op.in_axes, strict=False) if axis == 0]
-    given = [one for one in given if one in drawn]
-    rows = {one: [found for found in orders.of(one) if found.picks] for one in given if len(given) > 1}
+    if len(given) < 2 or drawn.isdisjoint(given):
+        return
+    picked = {one: [found for found in orders.of(one) if found.picks] for one in given}
+    # What was not picked has rows of its own, whatever they were computed from.
+    rows = {one: found or [Rows(orders.name(one))] for one, found in picked.items()}
     for at, one in enumerate(given):
         for other in given[at + 1 :]:
             for left, right in product(rows[one], rows[other]):
-                if left.base is not right.base:
+                if left.base is not right.base and left.picks:
                     yield _Met(op, left, right, (one, other))
+                elif left.base is not right.base and right.picks:
+                    yield _Met(op, right, left, (other, one))
 
 
 def _judged(one: _Met, read: set[tuple[Value, Pick]], orders: RowOrders) -> Obligation:
@@ -237,31 +249,67 @@ def _judged(one: _Met, read: set[tuple[Value, Pick]], orders: RowOrders) -> Obli
     return _finding(one, evidence or "one is trained to predict the other", sure=sure)
 
 
+def _left_out(one: _Met, read: set[tuple[Value, Pick]], orders: RowOrders) -> Obligation | None:
+    """Judge rows in a drawn order that meet rows in the order that they came in; None where they are strangers."""
+    pick, kept, evidence = one.first, one.right.base, _together(one, orders)
+    if not evidence or not pick.whole:
+        return None
+    span, name = pick.op.span, named(one.values[1], "the other array")
+    if not orders.are_as_long(*one.values):
+        return unknown(span, f"whether each of these rows meets a row of {name} is not known")
+    if _also_paired(one, read, orders) or _meet_as_they_are(one, orders):
+        return unknown(span, "the same rows also meet in one order, and may be mixed on purpose")
+    others = {base for base, other in read if orders.same(pick, other)} - {one.left.base}
+    sure = any(_are_kin(base, kept, orders) for base in others)
+    if not _is_trained(one, orders):
+        return unknown(span, f"whether these rows and those of {name} are to be in one order is not known")
+    left = named(one.left.base, "one array")
+    return Obligation(
+        span,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"the rows of {left} are put into another order, and those of {name} that they belong to are not",
+        current=f"each row of {left} meets a row of {name} that belongs to another one",
+        expected="one draw orders both",
+        steps=(Step(one.op.span, f"the rows meet here; {evidence}"),),
+        suggestion=f"index {name} with the same order",
+        cause=(*pick.op.results, kept),
+    )
+
+
 def _together(one: _Met, orders: RowOrders) -> str:
     """Return why the rows of two arrays belong together; empty where nothing says so."""
     if any(orders.same(*both) for both in zip(one.left.picks[:-1], one.right.picks[:-1], strict=False)):
         return "both were picked by one draw before"
-    left, right = orders.sources(one.left.base), orders.sources(one.right.base)
-    if not left & right:
+    if not _are_kin(one.left.base, one.right.base, orders):
         return ""
-    if one.left.base in right or one.right.base in left:
+    if one.left.base in orders.sources(one.right.base) or one.right.base in orders.sources(one.left.base):
         return "one is computed from the other, row by row"
     return "both are made together, row by row"
 
 
+def _are_kin(first: Value, second: Value, orders: RowOrders) -> bool:
+    """Whether the rows of two arrays were computed from rows of one array, or made in the same turns."""
+    return not orders.sources(first).isdisjoint(orders.sources(second))
+
+
 def _also_paired(one: _Met, read: set[tuple[Value, Pick]], orders: RowOrders) -> bool:
     """Whether one of the arrays is elsewhere put into the order of the other."""
+    if not one.right.picks:
+        ordered = {base for base, pick in read if orders.same(pick, one.first)} - {one.left.base}
+        return not ordered.isdisjoint(orders.forms(one.right.base))
     pairs = ((one.left.base, one.second), (one.right.base, one.first))
     return any(base is array and orders.same(pick, other) for base, pick in pairs for array, other in read)
 
 
 def _meet_as_they_are(one: _Met, orders: RowOrders) -> bool:
     """Whether rows of both arrays meet in the order that they came in, in the same derivative or outside of all."""
-    home, bases = _home(one.op, orders), (one.left.base, one.right.base)
+    home, forms = _home(one.op, orders), [{one.left.base}, {one.right.base}]
+    forms[1].update(() if one.right.picks else orders.forms(one.right.base))
     for op in orders.facts.program.named(*_MEETING):
         if op is one.op or len(set(op.operands)) < 2 or _home(op, orders) is not home:
             continue
-        held = [[base in orders.sources(value) for base in bases] for value in dict.fromkeys(op.operands)]
+        sources = map(orders.sources, dict.fromkeys(op.operands))
+        held = [[not found.isdisjoint(form) for form in forms] for found in sources]
         if any(a[0] and b[1] for a, b in permutations(held, 2)):
             return True
     return False
@@ -281,16 +329,23 @@ def _are_given(one: _Met, orders: RowOrders) -> bool:
 
 def _is_trained(one: _Met, orders: RowOrders) -> bool:
     """Whether one of two values depends on what is trained where they meet, and the other does not."""
-    places = orders.facts.places
-    for region, holder in places.up(places.region_of[one.op]):
+    facts, places = orders.facts, orders.facts.places
+    for _, holder in places.up(places.region_of[one.op]):
         if holder is not None and holder.name in DERIVATIVES:
-            trained = [region.params[at] for at in holder.differentiated or () if at < len(region.params)]
+            trained = facts.memo(_trained, holder)
             return sum(depends(orders.facts.flow, value, trained) for value in one.values) == 1
     return False
 
 
+def _trained(facts: Facts, derivative: Op) -> list[Value]:
+    """Return what a derivative is taken with respect to, and what layers make that read their parameters by name."""
+    region = derivative.regions[0]
+    layers = (made for op in region.walk() if reads_parameters(op) for made in op.results)
+    return [*(region.params[at] for at in derivative.differentiated or () if at < len(region.params)), *layers]
+
+
 def _finding(one: _Met, evidence: str, *, sure: bool) -> Obligation:
-    first, second = one.key
+    first, second = one.both
     left, right = named(first.results[0], "one array"), named(second.results[0], "the other")
     return Obligation(
         second.span,
