@@ -55,7 +55,9 @@ def copies_of(module: Module) -> Iterator[Copy]:
     for function in _outermost(module.tree):
         for line, first, change in _copies_among(_lines(function)):
             visible = _bound_within(function)
-            stayed = {one for one in _stayed(first, line, change) if one.meant in (attributes if one.named else visible)}
+            stayed = {
+                one for one in _stayed(first, line, change) if one.meant in (attributes if one.named else visible)
+            }
             # A line may bind the other one first, made of this one.
             before = _bound_before(function, line.node) if stayed else set()
             left = [one for one in stayed if not one.beside and (one.meant in before or one.meant not in line.names)]

@@ -74,7 +74,9 @@ def _judge(one: _Running, uses: Uses, flow: Flow) -> Obligation:
         return proved(one.made.span, f"what turns make of {name} is read by more than its own next turn")
     instead = (_read_after(value, one.loop, uses, flow) for value in one.added)
     if (at := next(filter(None, instead), None)) is None:
-        return unknown(one.made.span, f"nothing reads {name} but its own next turn, and whether it is wanted is not known")
+        return unknown(
+            one.made.span, f"nothing reads {name} but its own next turn, and whether it is wanted is not known"
+        )
     starts = flow.maker(next(part.start for part in one.loop.carried if part.param is one.old))
     return Obligation(
         one.made.span,
