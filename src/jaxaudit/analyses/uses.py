@@ -30,6 +30,7 @@ from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.interfaces import Branch, Loop, given_to
 from jaxaudit.ir.ops import VOCABULARY
 from jaxaudit.ir.record import record
+from jaxaudit.libraries.lookup import plays
 
 
 class Use(Flag):
@@ -198,15 +199,22 @@ def _reader(kind: Use) -> Transfer[int]:
     return transfer
 
 
-_COMPARES, _COMPUTES = _reader(Use.COMPARED), _reader(Use.COMPUTED)
+_COMPARES, _COMPUTES, _HANDS = _reader(Use.COMPARED), _reader(Use.COMPUTED), _reader(Use.HANDED)
 
 
 def _map(op: Op, read: Read[int]) -> Sequence[int | None]:
     return (_COMPARES if op.function in COMPARISONS else _COMPUTES)(op, read)
 
 
+def _library(op: Op, read: Read[int]) -> Sequence[int | None]:
+    """Let parameters make a difference by the module that they are applied to, whose calls are followed without them."""
+    followed = plays(op.qualified, "module.apply") and not any(map(read, op.results))
+    return (_HANDS if followed else _COMPUTES)(op, read)
+
+
 _TABLE: Mapping[str, Transfer[int]] = {
     **dict.fromkeys(VOCABULARY, _COMPUTES),
+    "py.call_library": _library,
     **{name: _reader(kind) for name, kind in _KINDS.items()},
     "array.map": _map,
 }

@@ -40,6 +40,8 @@ class Copy:
     """The name that has the word of the first line still; empty where there is none."""
     meant: str = ""
     """What it would be with the other word: another name in sight."""
+    mixed: bool = False
+    """Whether names that have the word of the first line still may be meant, as there are several, or both stand here."""
 
 
 @record

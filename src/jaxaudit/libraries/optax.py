@@ -12,7 +12,6 @@ _OPTIMIZERS = merge(
         fromage sgd sign_sgd: learning_rate
         freeze: mask
         adaptive_grad_clip: clipping eps
-        add_decayed_weights: weight_decay mask
         centralize identity keep_params_nonnegative set_to_zero zero_nans:
         clip: max_delta
         clip_by_block_rms: threshold
@@ -21,6 +20,8 @@ _OPTIMIZERS = merge(
         scale: step_size
         scale_by_learning_rate: learning_rate
         """, result=_TRANSFORMATION, roles="optimizer.direct"),
+    rows(_NAME, "py.call_library", "add_decayed_weights: weight_decay mask", result=_TRANSFORMATION,
+         roles="optimizer.direct optimizer.decay"),
     rows(_NAME, "py.call_library", """
         polyak_sgd: max_learning_rate
         scale_by_schedule: step_size_fn

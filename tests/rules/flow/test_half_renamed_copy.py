@@ -27,8 +27,21 @@ LEFT = {
             next_pos_y = pos_y + dt * vel_x  #? half-renamed-copy
             return next_pos_x, next_pos_y, energy
     """,
+    "the state of the other one, where the line binds its own": """
+        def body(tx, carry, grads_actor, grads_critic):
+            actor_state, critic_state = carry
+            to_actor, actor_state = tx.update(grads_actor, actor_state)
+            to_critic, critic_state = tx.update(grads_critic, actor_state)  #? half-renamed-copy
+            return to_actor, to_critic, (actor_state, critic_state)
+    """,
 }
 ALIKE = {
+    "a second one that is made of the first": """
+        def net(layer1, layer2, act1, act2, x1):
+            x1 = act1(layer1(x1))
+            x2 = act2(layer2(x1))
+            return x1 + x2
+    """,
     "a variable that each line binds for itself": """
         def directions(s_steps, t_steps, s_size, t_size):
             s_scaled = jax.tree.map(lambda s: s / (1e-8 + s_size), s_steps)

@@ -35,6 +35,22 @@ PROGRAMS = {
 
             return jax.lax.scan(one_step, (q, p), None, length=9)[0]
         """,
+    "a force that is computed again where it was computed before": """
+        def energy(x): return jnp.sum(x**4)
+        def force(x): return -jax.grad(energy)(x)
+        def step(x, v, dt):
+            half = v + dt / 2 * force(x)
+            newer = x + dt * half
+            return newer, half + dt / 2 * force(x)  #! stale-value
+        def run(x, v, dt, n):
+            return jax.lax.fori_loop(0, n, lambda i, s: step(*s, dt), (x, v))
+        def right(x, v, dt):
+            half = v + dt / 2 * force(x)
+            newer = x + dt * half
+            return newer, half + dt / 2 * force(newer)
+        def run_right(x, v, dt, n):
+            return jax.lax.fori_loop(0, n, lambda i, s: right(*s, dt), (x, v))
+        """,
     "a force that is computed again, that is the same everywhere, or that is added twice at one place": """
         def force(x): return -x
         def verlet(x, v, n):

@@ -10,11 +10,13 @@ from jaxaudit.analyses.induction import turns_of
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import ahead, behind, depends, nothing, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.uses import Uses
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ZEROS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING, KEEPING
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.flow._shared.running import running_values
 
 _same_number = through_ops(*KEEPING, "py.attr", "py.item")
 """Ops that give what they are given, or a part of it."""
@@ -28,6 +30,10 @@ class AccumulationLost(Rule):
     number the sum started from, where the one after the loop gives the sum, forgets what was added. So does a turn that
     binds the variable anew where what is left is divided by the number of turns; and a turn of `scan`, `fori_loop` or
     `while_loop` that hands on what is not made of the zero, or the tree of zeros, that it was to add to.
+
+    Also looks at all sums and averages that loops of Python and JAX carry, such as gradients of parts of a batch and
+    averaged weights: where nothing but the next turn reads one, and what the last turn added is read after the loop,
+    the sum is lost.
 
     ## Why is this bad?
     One masked site makes the log density of all others zero; the mean of the losses is the last loss divided by their
@@ -47,11 +53,12 @@ class AccumulationLost(Rule):
 
     ## When it cannot tell
     An early `return` of the start is a warning: one element may decide over all of them. So is a variable that turns
-    bind anew, where others that start from the same number are added up: the last one may be meant.
+    bind anew, where others that start from the same number are added up: the last one may be meant. A number of Python
+    that nothing reads may be left from an earlier version: a warning, too.
     """
 
-    summary = "A loop adds something up, and a turn throws the sum away."
-    needs = (Shapes,)
+    summary = "A loop adds something up, and the sum is thrown away."
+    needs = (Shapes, Uses)
     valid = """
     ## added up
     def mean(batches, loss):
@@ -71,6 +78,22 @@ class AccumulationLost(Rule):
             seconds += elapsed
             print(turns, loss)
         return loss, seconds
+
+    ## a sum of gradients, and averaged weights
+    def train(params, batches, loss):
+        total = jax.tree.map(jnp.zeros_like, params)
+        for batch in batches:
+            grads = jax.grad(loss)(params, batch)
+            total = jax.tree.map(jnp.add, total, grads)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, total)
+
+    def average(w, xs):
+        def body(carry, x):
+            w, mean = carry
+            w = w - 0.1 * x
+            return (w, 0.9 * mean + 0.1 * w), None
+
+        return jax.lax.scan(body, (w, w), xs)[0][1]
 
     ## the last one is meant
     def train(batches, step):
@@ -124,6 +147,32 @@ class AccumulationLost(Rule):
             hits = right.sum()  #?
         return losses, hits
 
+    ## the gradient of the last part in the place of the sum
+    def train(params, batches, loss):
+        total = jax.tree.map(jnp.zeros_like, params)
+        for batch in batches:
+            grads = jax.grad(loss)(params, batch)
+            total = jax.tree.map(jnp.add, total, grads)  #!
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+    ## the last weights in the place of their average
+    def average(w, xs):
+        def body(carry, x):
+            w, mean = carry
+            w = w - 0.1 * x
+            return (w, 0.9 * mean + 0.1 * w), None  #!
+
+        (last, mean), _ = jax.lax.scan(body, (w, w), xs)
+        return last
+
+    ## a number that nobody tells: a warning
+    def evaluate(batches, measure):
+        total = 0.0
+        for batch in batches:
+            loss = measure(batch)
+            total += loss  #?
+        print(loss)
+
     ## one element throws the sum away: a warning
     def density(sites):
         total = 0.0
@@ -138,6 +187,7 @@ class AccumulationLost(Rule):
         """List every number that the turns of a loop add to, and all that JAX's loops carry from zero on."""
         yield from (_judge(op) for op in program.named("py.turn") if op.kind == "sum")
         yield from (one for op in program.named(*sorted(CARRYING)) for one in _judge_carry(op, facts))
+        yield from running_values(program, facts)
 
 
 def _judge(op: Op) -> Obligation:

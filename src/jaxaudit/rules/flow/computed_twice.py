@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import EXTREMES_OF_TWO, SUMS_OF_TWO
-from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import ALONG_AN_AXIS
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.flow._shared.sameness import are_alike, is_same
 
 
 class ComputedTwice(Rule):
@@ -35,8 +35,7 @@ class ComputedTwice(Rule):
         loss = -(jnp.diagonal(to_text) + jnp.diagonal(to_image)).mean()
 
     ## When it cannot tell
-    What functions of the project and layers compute is not compared. `x + x`, and what is written in one expression,
-    is taken as meant.
+    What layers compute is not compared. `x + x`, and what is written in one expression, is taken as meant.
     """
 
     summary = "Two variables that are computed in the same way from the same values are combined."
@@ -112,63 +111,13 @@ def _copies(first: Value, second: Value, flow: Flow) -> Iterator[tuple[Op, Op]]:
     """Return the pairs of ops that do the same, from two values backwards along their first operands."""
     while first is not second:
         one, other = flow.maker(first), flow.maker(second)
-        if one is None or other is None or not _are_alike(one, other) or not one.operands:
+        if one is None or other is None or not are_alike(one, other) or not one.operands:
             return
         yield one, other
         differing = [pair for pair in zip(one.operands, other.operands, strict=True) if pair[0] is not pair[1]]
         if not differing:
             return
         first, second = differing[0]
-
-
-def is_same(first: Value, second: Value, flow: Flow) -> bool | None:
-    """Whether two values are computed in the same way from the same values; None where those come from elsewhere."""
-    pending, seen, open_ended = [(first, second)], set[tuple[Value, Value]](), False
-    while pending:
-        pair = pending.pop()
-        if pair[0] is pair[1] or pair in seen:
-            continue
-        seen.add(pair)
-        outside = tuple(_handed_in(value, flow) for value in pair)
-        # What a function is given by one call may differ; that it is the same there says nothing about others.
-        open_ended |= outside != pair
-        one, other = (flow.maker(value) for value in outside)
-        if one is None or other is None or not (_computes(one) and _computes(other)):
-            open_ended = True
-            continue
-        if not _are_alike(one, other) or not one.operands:
-            return False
-        pending += zip(one.operands, other.operands, strict=True)
-    return None if open_ended else True
-
-
-def _handed_in(value: Value, flow: Flow) -> Value:
-    """Return what a call hands in as a parameter; any other value is itself."""
-    while (entry := flow.entered(value)) is not None and entry[0].name == "py.call":
-        given = next(given_as(*entry, value), None)
-        if given is None:
-            break
-        value = given
-    return value
-
-
-def _computes(op: Op) -> bool:
-    """Whether an op computes one array of its operands, and does nothing else."""
-    return (op.name.startswith("array.") or bool(op.loss)) and not op.regions and len(op.results) == 1
-
-
-def _are_alike(one: Op, other: Op) -> bool:
-    """Whether two ops do the same with their operands, and nothing else."""
-    alike = (one.name, one.qualified, len(one.operands)) == (other.name, other.qualified, len(other.operands))
-    written = [{name: _shape_of(given) for name, given in op.arguments.items()} for op in (one, other)]
-    return _computes(one) and alike and written[0] == written[1]
-
-
-def _shape_of(given: Argument) -> object:
-    """Return an argument without its values, which are compared by themselves."""
-    if isinstance(given, Value):
-        return Value
-    return tuple(map(_shape_of, given)) if isinstance(given, tuple) else given
 
 
 def _finding(op: Op, first: Op, second: Op) -> Obligation:

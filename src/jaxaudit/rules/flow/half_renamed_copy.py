@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.members import Copy
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved, unknown
 
 
 class HalfRenamedCopy(Rule):
@@ -57,6 +57,11 @@ class HalfRenamedCopy(Rule):
             "    act = (act - self.act_mean) / (self.obs_std + 1e-6)  #?\n    return obs, act * self.act_std\n",
             "an attribute",
         ),
+        Example(
+            "def step(f, w1, w2, s1, s2, g1, g2):\n    w1, s1 = f(w1, g1, s1)\n"
+            "    w2, s2 = f(w2, g2, s1)  #?\n    return w1, w2, s1, s2\n",
+            "the state of the other one, where the own one is bound",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -64,6 +69,8 @@ class HalfRenamedCopy(Rule):
         for copy in program.copies:
             if copy.kept:
                 yield _finding(copy)
+            elif copy.mixed:
+                yield unknown(copy.span, f"this is like line {copy.first.line}, and names it still shares may be meant")
             else:
                 changed = f"`{copy.now}` stands here for each `{copy.was}` of line {copy.first.line}"
                 yield proved(copy.span, f"{changed} that has such a twin")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from functools import partial
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -15,6 +15,7 @@ from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import HOLDING
 from jaxaudit.ir.record import record
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, behind, own_results, parts
 from jaxaudit.rules.gradients._shared.sides import are_others
@@ -172,6 +173,16 @@ class UpdatesForOtherParameters(Rule):
         to_a, one_next = first.update(grads[0], one, a)
         to_b, other = second.update(grads[1], one, b)  #!
         return optax.apply_updates(a, to_a), optax.apply_updates(b, to_b), one_next, other
+
+    ## the state that the step of the other one has just given
+    import optax
+
+    tx = optax.adam(1e-3)
+
+    def step(a, b, one, other, loss):
+        to_a, one = tx.update(jax.grad(loss)(a), one)
+        to_b, other = tx.update(jax.grad(loss)(b), one)  #!
+        return optax.apply_updates(a, to_a), optax.apply_updates(b, to_b), one, other
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -180,7 +191,7 @@ class UpdatesForOtherParameters(Rule):
             call = _Call.of(op, facts.flow)
             if call is not None:
                 yield _judge(call, facts)
-        yield from _shared_states(program, facts.flow)
+        yield from _states(program, facts.flow)
 
 
 @record
@@ -263,27 +274,53 @@ def _is_moved(call: _Call, facts: Facts) -> bool:
     return bool(call.applied) and all(map(is_moved, call.applied))
 
 
-def _shared_states(program: Program, flow: Flow) -> Iterator[Obligation]:
-    """List the steps that are given a state which another step for other parameters was given, too."""
+def _states(program: Program, flow: Flow) -> Iterator[Obligation]:
+    """List the state that each step is given: what it keeps is of the parameters that this step is for."""
     steps: defaultdict[tuple[Value, ...], list[Op]] = defaultdict(list)
     for op in program.calling(*OPTIMIZER_STEPS):
         if state := _resolved(flow, op.arguments.get("state")):
+            beside = [one for one in steps[state][-1:] if flow.places.both_happen(one, op)]
+            before = [one for one in map(partial(_giver, flow), state) if one is not None and one is not op]
             steps[state].append(op)
-    for state, ops in steps.items():
-        for first, second in pairwise(ops):
-            if flow.places.both_happen(first, second) and _are_two(first, second, flow):
-                yield _one_state(first, second, state)
+            if wrong := [one for one in (*beside, *before) if _are_two(one, op, one in before, flow)]:
+                yield _one_state(wrong[0], op, state, handed_on=wrong[0] in before)
+            elif _is_begun_for(op, state, flow):
+                yield proved(op.span, "the state was begun for the parameters that this step is for")
+            else:
+                yield unknown(op.span, "which parameters the state is of is not known")
 
 
-def _are_two(first: Op, second: Op, flow: Flow) -> bool:
+def _giver(flow: Flow, state: Value) -> Op | None:
+    """Return the step of an optimizer that gave a state."""
+    made = origin(flow, state, {}, in_turn=True)
+    part = Part.of(made.op, made.value)
+    step = None if part is None or part.at != 1 else origin(flow, part.whole, {}, in_turn=True).op
+    return step if step is not None and step.qualified in OPTIMIZER_STEPS else None
+
+
+def _is_begun_for(step: Op, state: Sequence[Value], flow: Flow) -> bool:
+    """Whether a state was begun for what a step takes the gradient at, and later turns go on from this very step."""
+    inits = {origin(flow, one, {}).op for one in state}
+    first = next(iter(inits))
+    if len(inits) != 1 or first is None or not plays(first.qualified, "optimizer.init"):
+        return False
+    around = [(one, loop) for one in state if (loop := flow.loop_of(one)) is not None]
+    goes_on = all(_giver(flow, new) is step for one, loop in around for old, new in loop.successors if old is one)
+    begun = {origin(flow, one, {}).value for one in parts(flow, first.arguments.get("params"))}
+    taken = {origin(flow, one, {}).value for one in _taken(flow, step.arguments.get("updates"))}
+    return goes_on and bool(taken) and begun == taken
+
+
+def _are_two(first: Op, second: Op, handed_on: bool, flow: Flow) -> bool:
     """Whether two steps are for different parameters by different optimizers, or by one that keeps something of each.
 
-    From the state that an optimizer begins with, several may start.
+    From the state that an optimizer begins with, several may start; one that the first has handed on has run.
     """
     optimizers, told = ([_resolved(flow, op.argument(name)) for op in (first, second)] for name in ("self", "params"))
     taken = [_taken(flow, op.arguments.get("updates")) for op in (first, second)]
     others = all(told) and are_others(flow, *told)
-    apart = optimizers[0] != optimizers[1] or (_has_run(second, flow) and keeps_something(flow, second.value("self")))
+    has_run = handed_on or _has_run(second, flow)
+    apart = optimizers[0] != optimizers[1] or (has_run and keeps_something(flow, second.value("self")))
     return bool(apart) and (others or (all(taken) and are_others(flow, *taken)))
 
 
@@ -321,13 +358,14 @@ def _told_others(call: _Call) -> Obligation:
     )
 
 
-def _one_state(first: Op, second: Op, state: tuple[Value, ...]) -> Obligation:
+def _one_state(first: Op, second: Op, state: tuple[Value, ...], *, handed_on: bool) -> Obligation:
     name = _name(state, "this state")
+    comes = "comes from a step that trains" if handed_on else "is handed to two steps that train different"
     return Obligation(
         second.span,
-        message=f"{name} is handed to two steps that train different parameters",
+        message=f"{name} {comes} {'other ' if handed_on else ''}parameters",
         current="this step starts from the moments of the other parameters",
         expected="what is trained by itself has a state of its own",
-        steps=(Step(first.span, f"{name} is handed to the other one here"),),
+        steps=(Step(first.span, f"{name} is {'made' if handed_on else 'handed to the other one'} here"),),
         suggestion="give it the state that its own `init` made",
     )

@@ -8,13 +8,14 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.products import Sums
-from jaxaudit.analyses.queries import ahead, through_ops, walk
+from jaxaudit.analyses.queries import ahead, readers, through_ops, walk
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record, replace
+from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.directions import Direction, Directions
+from jaxaudit.rules.gradients._shared.directions import Decay, Direction, Directions
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, STATES, outside, parts
 
 
@@ -26,7 +27,8 @@ class UphillStep(Rule):
     way: those of negations, of learning rates, and of optimizers, whose updates point downhill. Where the step goes
     uphill, the values that the loss can have tell whether that can be meant.
 
-    The same holds for what has a largest value and no smallest one, such as a log-likelihood, and goes downhill.
+    The same holds for what has a largest value and no smallest one, such as a log-likelihood, and goes downhill; and
+    for the share of the parameters that weight decay adds to a step: where the step was turned around before, it grows them.
 
     ## Why is this bad?
     An error is never below zero, and has no upper end. Parameters that climb it diverge; the loss that is printed
@@ -105,6 +107,15 @@ class UphillStep(Rule):
     params = {"w": jnp.ones(3), "b": jnp.zeros(())}
     step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
 
+    ## decay that is turned around with the gradient, or turned by hand
+    import optax
+
+    def optimizer(rate, wd):
+        adam = optax.chain(optax.scale_by_adam(), optax.add_decayed_weights(wd))
+        return optax.chain(adam, optax.scale_by_learning_rate(rate)), optax.chain(
+            optax.adam(1e-3), optax.add_decayed_weights(-1e-5)
+        )
+
     ## an opponent that makes an error large
     import optax
 
@@ -180,6 +191,19 @@ class UphillStep(Rule):
     params = {"w": jnp.ones(3), "b": jnp.zeros(())}
     step(params, tx.init(params), jnp.ones((4, 3)), jnp.ones(4))
 
+    ## decay after the learning rate
+    import optax
+
+    tx = optax.chain(optax.adam(1e-3), optax.add_decayed_weights(1e-4))  #!
+
+    ## decay after the learning rate, of a size that is not known
+    import optax
+
+    def optimizer(config):
+        parts = [optax.scale_by_adam(), optax.scale_by_learning_rate(config.rate)]
+        parts.append(optax.add_decayed_weights(config.decay))  #?
+        return optax.chain(*parts)
+
     ## one array
     def step(w, x, y):
         return w + 0.1 * jax.grad(lambda w: jnp.mean((x @ w - y) ** 2))(w)  #?
@@ -204,8 +228,35 @@ class UphillStep(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every step along a gradient or against it."""
         ranges, flow = facts.get(Ranges), facts.flow
-        taken = list(_steps(program, flow, Directions(flow, ranges))) if program.front_end == "source" else []
+        directions = Directions(flow, ranges)
+        taken = list(_steps(program, flow, directions)) if program.front_end == "source" else []
         yield from (_judged(one, taken, ranges, flow) for one in taken)
+        yield from (_decaying(one) for chain in _whole_chains(program, flow) for one in directions.decays(chain))
+
+
+def _whole_chains(program: Program, flow: Flow) -> Iterator[Op]:
+    """Return every optimizer that is put together and is no part of another one."""
+    for op in program.calling(*playing("optimizer.chain")):
+        inner = (reader for value in op.results for reader in readers(flow, value))
+        if op.has("args") and not any(plays(one.qualified, "optimizer.chain") for one in inner):
+            yield op
+
+
+def _decaying(one: Decay) -> Obligation:
+    if one.after < 0:
+        return proved(one.op.span, "what comes after it turns the share of the parameters around, so they shrink")
+    if not one.before or not one.after:
+        return unknown(one.op.span, "whether a part of the optimizer turns the gradient around is not known")
+    if one.before > 0:
+        return unknown(one.op.span, "where the step is turned around is not known")
+    return Obligation(
+        one.op.span,
+        severity=Severity.ERROR if one.sure else Severity.WARNING,
+        message="this share of the parameters is added after the step has been turned around, so they grow",
+        current="each step adds the share as it is: it is neither subtracted nor scaled by the learning rate",
+        expected="decay is added to the gradient before the learning rate turns both around",
+        suggestion="put it before the part that scales by the learning rate",
+    )
 
 
 def _judged(one: _Taken, taken: Sequence[_Taken], ranges: Ranges, flow: Flow) -> Obligation:

@@ -18,6 +18,8 @@ from jaxaudit.rules.trees import nodes
 
 _LINEN = "flax.linen."
 _PARAM = "flax.linen.Module.param"
+_PLAIN = "flax.traverse_util.path_aware_map"
+"""What gives paths as tuples of names, not of objects that hold them."""
 
 _LEVELS = """
 import flax.linen as nn
@@ -35,7 +37,27 @@ def chosen(params):
     return jax.tree_util.tree_map_with_path(pick, params)
 
 def main(key, x):
-    return chosen(Net().init(key, x)["params"])
+    return chosen(Net().init(key, x){part})
+"""
+
+
+_AWARE = """
+import flax.linen as nn
+from flax.traverse_util import path_aware_map
+
+class Net(nn.Module):
+    def setup(self):
+        self.head = nn.Dense(3)
+
+    def __call__(self, x):
+        return self.head(x)
+
+def label(path, leaf):
+    return "frozen" if path[{place}] == "head" else "trained"{mark}
+
+def main(key, x):
+    variables = Net().init(key, x)
+    return path_aware_map(label, variables)
 """
 
 
@@ -65,8 +87,15 @@ class PathFilterMisses(Rule):
 
     valid = (
         Example("def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1].key == 'bias', p)\n", "its key"),
-        Example(_LEVELS.format(name="path[-1].key", among="('bias', 'scale')", mark=""), "a parameter in the end"),
-        Example(_LEVELS.format(name="path[0].key", among="('head',)", mark=""), "a layer in front"),
+        Example(
+            _LEVELS.format(part='["params"]', name="path[-1].key", among="('bias', 'scale')", mark=""),
+            "a parameter in the end",
+        ),
+        Example(_LEVELS.format(part='["params"]', name="path[0].key", among="('head',)", mark=""), "a layer in front"),
+        Example(
+            _LEVELS.format(part="", name="path[1].key", among="('head',)", mark=""), "a layer behind its collection"
+        ),
+        Example(_AWARE.format(place=1, mark=""), "paths that are names"),
     )
     invalid = (
         Example("def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1] == 'bias', p)  #!\n", "an item"),
@@ -87,8 +116,15 @@ class PathFilterMisses(Rule):
             "def f(p):\n    return jax.tree.map_with_path(lambda path, x: str(path[-1]) == 'bias', p)  #!\n",
             "a key as text, which has brackets",
         ),
-        Example(_LEVELS.format(name="path[0].key", among="('bias', 'scale')", mark="  #!"), "a parameter in front"),
-        Example(_LEVELS.format(name="path[-1].key", among="('head',)", mark="  #!"), "a layer in the end"),
+        Example(
+            _LEVELS.format(part='["params"]', name="path[0].key", among="('bias', 'scale')", mark="  #!"),
+            "a parameter in front",
+        ),
+        Example(
+            _LEVELS.format(part='["params"]', name="path[-1].key", among="('head',)", mark="  #!"), "a layer in the end"
+        ),
+        Example(_LEVELS.format(part="", name="path[0].key", among="('head',)", mark="  #!"), "a collection in front"),
+        Example(_AWARE.format(place=0, mark="  #!"), "a collection in front of names"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -98,17 +134,17 @@ class PathFilterMisses(Rule):
             for part, wanted in _asked_of(test, flow):
                 sources = (_source(flow, part, wanted, context) for context in contexts(flow, test))
                 made = next(filter(None, sources), None)
-                if made is not None:
+                if made is not None and made.spelling != _PLAIN:
                     wrong.add(made)
                     yield _misses(made, test)
             for made, texts, place in _placed(flow, test):
                 asked |= {made}
-                if reason := _misplaced(_names_of(facts), texts, place):
+                if reason := _misplaced(_names_of(facts), texts, place, whole=_has_collections(made, flow)):
                     yield _elsewhere(made, test, texts, reason)
+        for op in sorted(asked, key=lambda one: one.span):
+            yield unknown(op.span, "whether a path has these keys in these places is not known")
         for op in program.named("tree.map"):
-            if op.paths and op in asked:
-                yield unknown(op.span, "whether a path has these keys in these places is not known")
-            elif op.paths and op not in wrong:
+            if op.paths and op not in wrong | asked:
                 yield proved(op.span, "no key of the path is compared with a text")
 
 
@@ -176,9 +212,12 @@ def _placed(flow: Flow, test: Op) -> Iterator[tuple[Op, frozenset[str], int]]:
 
 
 def _keyed(flow: Flow, item: Origin) -> Op | None:
-    """Return the call that made a dict whose keys are paths as tuples of names."""
+    """Return the call that gives paths as tuples of names, such as the keys of a flat dict."""
     assert item.op is not None
     key = origin(flow, item.op.operands[0], item.context)
+    entry = None if key.op is not None else flow.entered(key.value)
+    if entry is not None and entry.op.spelling == _PLAIN:
+        return entry.op if key.value is entry.region.params[0] else None
     flat = key.op.arguments.get("iterable") if key.op is not None and key.op.name == "py.element" else None
     made = origin(flow, flat, key.context).op if isinstance(flat, Value) else None
     keyed = made is not None and made.qualified == "flax.traverse_util.flatten_dict" and not made.has("sep")
@@ -246,7 +285,7 @@ def _elsewhere(op: Op, test: Op, texts: frozenset[str], reason: str) -> Obligati
         current=f"{reason}; this is the same for every leaf",
         expected="the key in the place where these names stand is compared",
         steps=(Step(op.span, "the path comes from here"),),
-        suggestion="compare the name of a parameter with `path[-1].key`, that of a layer with `path[0].key`",
+        suggestion="compare the name of a parameter with the last key of the path, and that of a layer with one before",
     )
 
 
@@ -298,12 +337,21 @@ def _entries(program: Program) -> Iterator[str]:
     yield from (key for op in program.named("py.set_item") if isinstance(key := op.arguments.get("index"), str))
 
 
-def _misplaced(names: _Names, texts: frozenset[str], place: int) -> str:
+def _has_collections(made: Op, flow: Flow) -> bool:
+    """Whether the tree that paths are of is all that a module gave: its first keys are `params` and the like."""
+    trees = made.operands[made.paths if isinstance(made.paths, int) else 0 :]
+    found = origin(flow, trees[0], {}).op if trees else None
+    return found is not None and plays(found.qualified, "module.init")
+
+
+def _misplaced(names: _Names, texts: frozenset[str], place: int, *, whole: bool) -> str:
     """Return why no path has one of some texts in a place; empty where one may."""
     if not names.has_layers or texts & names.others:
         return ""
     if place == 0 and texts <= PARAMETERS and not texts & names.layers:
         return "the first key is the name of a layer, and those of its parameters come last"
+    if place == 0 and whole and texts <= names.layers:
+        return "the first key is the name of a collection, such as `params`, and those of layers come after it"
     if place == -1 and texts <= names.layers and not texts & PARAMETERS:
         return "the last key is the name of a parameter, and those of layers come before"
     return ""

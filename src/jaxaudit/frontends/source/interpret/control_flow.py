@@ -350,6 +350,7 @@ def _spellings() -> dict[str, Handler]:
         "haiku.eval_shape": _runs("abstract"),
         "jax.tree.map": tree_calls.tree_map,
         "jax.tree.map_with_path": tree_calls.tree_map_with_path,
+        "flax.traverse_util.path_aware_map": tree_calls.path_aware_map,
         "jax.vjp": vjp,
         "equinox.filter_vjp": vjp,
         "flax.nnx.vjp": vjp,

@@ -58,6 +58,14 @@ def tree_map_with_path(it: Interpreter, given: Arguments, span: Span) -> Abstrac
     return _mapped(it, given, span, (it.unknown("the path of a leaf", span, "path"),))
 
 
+def path_aware_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `flax.traverse_util.path_aware_map(f, tree)`: the function sees a tuple of names before the leaf."""
+    if len(given.positional) != 2 or given.star is not None or given.keywords:
+        return None
+    path = it.unknown("the path of a leaf", span, "path")
+    return _mapped(it, given, span, (path,), spelling="flax.traverse_util.path_aware_map")
+
+
 def _across(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Return `jax.tree.map(lambda *x: jnp.stack(x), *trees)` of trees that look alike, leaf by leaf."""
     trees = given.star
@@ -73,7 +81,9 @@ def _across(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return rebuild(trees.item, of_all, it, data=True)
 
 
-def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, ...]) -> Abstract | None:
+def _mapped(
+    it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, ...], *, spelling: str = ""
+) -> Abstract | None:
     if len(given.positional) < 2 or given.star is not None:
         return None
     function = given.positional[0]
@@ -87,6 +97,7 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
     inputs = flattened(it, wholes.all())
     attrs: dict[str, object] = {
         "function": name_of(function),
+        **({"spelling": spelling} if spelling else {}),
         "in_axes": (0,) * len(inputs.operands),
         "border": Border(trees_of(it, trees)),
         "is_leaf": _stops(given, function),

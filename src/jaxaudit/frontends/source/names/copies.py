@@ -36,16 +36,34 @@ class _Line:
     """Where each name stands."""
 
 
+@record
+class _Stayed:
+    """A name of a copied line that has the word still."""
+
+    kept: str
+    meant: str
+    """What it would be with the other word."""
+    named: bool
+    """Whether it is an attribute."""
+    beside: bool
+    """Whether the line speaks of both."""
+
+
 def copies_of(module: Module) -> Iterator[Copy]:
     """Return each line of a function that is a copy of an earlier one but for a word in its names."""
     attributes = {one.attr for one in landmarks(module.tree).attributes}
     for function in _outermost(module.tree):
         for line, first, change in _copies_among(_lines(function)):
             visible = _bound_within(function)
-            stayed = {one for one in _stayed(first, line, change) if one[1] in (attributes if one[2] else visible)}
-            if len(stayed) < 2:
-                kept, meant, _ = next(iter(stayed), ("", "", False))
-                yield Copy(span_of(line.node, module.path), span_of(first.node, module.path), *change, kept, meant)
+            stayed = {
+                one for one in _stayed(first, line, change) if one.meant in (attributes if one.named else visible)
+            }
+            # A line may bind the other one first, made of this one.
+            before = _bound_before(function, line.node) if stayed else set()
+            left = [one for one in stayed if not one.beside and (one.meant in before or one.meant not in line.names)]
+            kept, meant = (left[0].kept, left[0].meant) if len(left) == 1 else ("", "")
+            places = (span_of(line.node, module.path), span_of(first.node, module.path))
+            yield Copy(*places, *change, kept, meant, mixed=bool(stayed) and not kept)
 
 
 def _outermost(node: ast.AST) -> Iterator[FunctionNode]:
@@ -67,6 +85,13 @@ def _bound_within(function: FunctionNode) -> set[str]:
         if isinstance(one, FUNCTIONS):
             found |= parameters(one).keys() | bound_by([one.body] if isinstance(one, ast.Lambda) else one.body).own
     return found
+
+
+def _bound_before(function: FunctionNode, line: ast.stmt) -> set[str]:
+    """Return the variables that a function has a value for where one of its lines runs, as it reads from the top."""
+    above = [one for one in walk(function) if getattr(one, "lineno", line.lineno) < line.lineno]
+    stored = {one.id for one in above if isinstance(one, ast.Name) and _is_bound(one)}
+    return stored | {one.arg for one in above if isinstance(one, ast.arg)}
 
 
 def _lines(function: FunctionNode) -> list[_Line]:
@@ -144,20 +169,31 @@ def _changed(first: _Line, second: _Line) -> _Change | None:
     return changes.pop() if len(pairs) >= _FEWEST_CHANGED and len(changes) == 1 else None
 
 
-def _stayed(first: _Line, second: _Line, change: _Change) -> Iterator[tuple[str, str, bool]]:
-    """Return the names that stayed though they have the word, what they would be, and whether they are attributes."""
+def _stayed(first: _Line, second: _Line, change: _Change) -> Iterator[_Stayed]:
+    """Return the names that stayed though they have the word."""
     called = {
         one.func for one in walk(second.node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
     }
     # What a line binds for itself alone may be called the same in all lines.
     own = {one.arg for one in walk(second.node) if isinstance(one, ast.arg)}
     own |= {name for one in walk(second.node) if isinstance(one, ast.comprehension) for name in names_in(one.target)}
+    read = {name for name, node in zip(second.names, second.nodes, strict=True) if not _is_bound(node)}
     for name, other, node in zip(first.names, second.names, second.nodes, strict=True):
         free = isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and name not in own)
         if name == other and free and node not in called:
             meant = _replaced(name, change)
-            if meant != name and meant not in second.names:
-                yield name, meant, isinstance(node, ast.Attribute)
+            if meant != name and not _is_bound(node):
+                beside = meant in read or (meant in second.names and not _is_renewed(name, first))
+                yield _Stayed(name, meant, isinstance(node, ast.Attribute), beside)
+
+
+def _is_bound(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+
+
+def _is_renewed(name: str, line: _Line) -> bool:
+    """Whether a line binds a variable again that it reads: a copy of it binds its own and reads it, too."""
+    return len({_is_bound(node) for one, node in zip(line.names, line.nodes, strict=True) if one == name}) == 2
 
 
 @lru_cache(maxsize=4096)

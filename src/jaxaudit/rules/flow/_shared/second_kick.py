@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.moments import same_parts, same_step
-from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.lineage.products import Ratio, Sums
 from jaxaudit.analyses.queries import behind, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import DERIVATIVES, LOOPS, PASSED_ON
+from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Severity, Step, named
+from jaxaudit.rules.flow._shared.sameness import is_same
 
 _ELEMENTS = PASSED_ON | {"array.map"}
 
@@ -63,7 +66,18 @@ def _amount(op: Op | None, sums: Sums) -> tuple[Value, Value] | None:
 
 def _alike(first: Value, second: Value, sums: Sums) -> bool:
     one, other = sums.ratios(first), sums.ratios(second)
-    return len(one) == len(other) > 0 and all(any(part.is_like(like) for like in other) for part in one)
+    return len(one) == len(other) > 0 and all(any(_is_equal(part, like, sums.flow) for like in other) for part in one)
+
+
+def _is_equal(one: Ratio, other: Ratio, flow: Flow) -> bool:
+    """Whether two parts are the same number, also where one factor is computed twice."""
+    apart = [
+        tuple((Counter(a.above.factors) - Counter(b.above.factors)).elements()) for a, b in ((one, other), (other, one))
+    ]
+    if [len(some) for some in apart] != [1, 1]:
+        return one.is_like(other)
+    twice = replace(other, above=replace(other.above, factors=one.above.factors))
+    return one.is_like(twice) and is_same(apart[0][0], apart[1][0], flow) is True
 
 
 def _field(factor: Value, moved: Value, later: Value, pairs: Sequence[tuple[Value, Value]], flow: Flow) -> bool | None:

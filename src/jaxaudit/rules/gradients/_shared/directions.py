@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from math import prod
 
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.versions import is_optimizer_step
 from jaxaudit.ir import Argument, Op, Value
@@ -47,6 +48,19 @@ class Direction:
 
 
 @record
+class Decay:
+    """A part of an optimizer that adds a share of the parameters to the step: a gradient of their size."""
+
+    op: Op
+    before: int
+    """Its sign times that of what comes before it in the chain: -1 where one of both is turned around; 0 unknown."""
+    after: int
+    """The same of what comes after it: 1 where the parameters grow, unless they are turned around elsewhere."""
+    sure: bool
+    """Whether the sign of the share itself is known."""
+
+
+@record
 class Directions:
     """Answers which way values of one program point."""
 
@@ -80,6 +94,15 @@ class Directions:
         """Whether every training state of the program is made with an optimizer that goes downhill."""
         made = list(self.flow.program.calling(*playing("train_state.create")))
         return bool(made) and all(prod(map(self._turn, self._parts(op.arguments.get("tx")))) < 0 for op in made)
+
+    def decays(self, chain: Op) -> Iterator[Decay]:
+        """Return every part of an optimizer that adds the parameters themselves to the step."""
+        parts = list(self._parts(chain.arguments.get("args")))
+        for at, part in enumerate(parts):
+            if part is not None and plays(part.qualified, "optimizer.decay"):
+                sign, sure = self._sign(part.arguments.get("weight_decay"), 0)
+                before, after = (prod(map(self._turn, some)) for some in (parts[:at], parts[at + 1 :]))
+                yield Decay(part, before * sign, after * sign, sure)
 
     def _updates(self, step: Op | None, depth: int) -> Direction | None:
         """Return the direction of the updates that an optimizer makes."""
@@ -150,7 +173,7 @@ class Directions:
         if known.low >= 0 or known.high <= 0:
             return (-1 if known.high <= 0 else 1), True
         value = made_as(self.flow, next(outside(self.flow, factor), factor))
-        op = self.flow.maker(value)
+        op = self.flow.maker(last(value, self._holding))
         if op is None:
             return 1, False
         sides = [one for one in op.arguments.values() if not isinstance(one, str)]
@@ -159,3 +182,9 @@ class Directions:
         signs = [self._sign(one, depth + 1) for one in sides]
         turn = -1 if op.function == "negative" else 1
         return turn * prod(sign for sign, _ in signs), all(sure for _, sure in signs)
+
+    def _holding(self, value: Value) -> Value | None:
+        """Return the object that a value is an attribute of, such as settings that are handed around."""
+        op = self.flow.maker(value)
+        base = op.value("base") if op is not None and op.name == "py.attr" else None
+        return None if base is None else made_as(self.flow, base)

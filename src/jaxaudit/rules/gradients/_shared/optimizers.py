@@ -71,24 +71,26 @@ def in_turns(program: Program, flow: Flow) -> Iterator[tuple[Loop, Applied]]:
     for op in program.named(*sorted(LOOPS)):
         loop = Loop(op)
         for (start, _, _), end in zip(loop.carried, loop.body.results if op.regions else (), strict=False):
-            terms = _parts_of(flow, (end,), SUMS_OF_TWO)
+            terms = parts_in_turn(flow, (end,), SUMS_OF_TWO)
             if start in terms:
-                yield loop, Applied(op, tuple(_parts_of(flow, terms - {start}, SCALINGS)), start)
+                yield loop, Applied(op, tuple(parts_in_turn(flow, terms - {start}, SCALINGS)), start)
 
 
-def _parts_of(flow: Flow, values: Iterable[Value], functions: frozenset[str]) -> set[Value]:
+def parts_in_turn(flow: Flow, values: Iterable[Value], functions: frozenset[str]) -> set[Value]:
     """Return what values consist of in this turn, as sums or products, also of a function mapped over trees."""
+    found = walk([_same(flow, one) for one in values], lambda one: operands_in_turn(flow, one, functions))
+    return {one for one in found if not operands_in_turn(flow, one, functions)}
 
-    def operands(value: Value) -> Iterable[Value]:
-        op = flow.maker(value)
-        if op is not None and op.name == "tree.map" and op.regions:
-            return op.regions[0].results
-        return op.operands if op is not None and op.name == "array.map" and op.function in functions else ()
 
-    def parts(value: Value) -> list[Value]:
-        return [_same(flow, leaf) for one in operands(value) for leaf in outside(flow, one)]
-
-    return {one for one in walk([_same(flow, one) for one in values], parts) if not operands(one)}
+def operands_in_turn(flow: Flow, value: Value, functions: frozenset[str]) -> list[Value]:
+    """Return what one of some functions makes a value of in this turn; nothing where another op makes it."""
+    op = flow.maker(value)
+    operands: Iterable[Value] = op.operands if op is not None and op.function in functions else ()
+    if op is not None and op.name == "tree.map" and op.regions:
+        operands = op.regions[0].results
+    elif op is not None and op.name != "array.map":
+        operands = ()
+    return [_same(flow, leaf) for one in operands for leaf in outside(flow, one)]
 
 
 def _same(flow: Flow, value: Value) -> Value:
