@@ -421,6 +421,52 @@ PROGRAMS = {
             names.counts["n"] = 2
             return out, f(params)
         """,
+    "NumPy arrays that are written into": """
+        GRID = np.zeros((8, 8), dtype=bool)
+        BAND = np.ones((4, 4))
+        for i in range(4):
+            BAND[i, i:] = 0
+
+        def cost(p):
+            return jnp.where(GRID[p[0], p[1]], 100.0, 1.0)  #! stale-captured-state
+
+        plan = jax.jit(jax.vmap(cost))
+
+        def drive(points):
+            for _ in range(5):
+                hit = int(jnp.argmin(plan(points)))
+                GRID[hit, hit] = True
+            return plan(points)
+
+        @jax.jit
+        def attend(x):
+            return x + BAND
+
+        class Filter:
+            def __init__(self):
+                self.weights = np.zeros(4)
+                self.run = jax.jit(self.filtered)
+
+            def filtered(self, x):
+                return x * self.weights  #! stale-captured-state
+
+        def simulator(table):
+            return jax.jit(lambda c, xs: jax.lax.scan(lambda c, x: (c + table[x], c), c, xs))  #! stale-captured-state
+
+        def main(x, xs):
+            one, table, log = Filter(), np.zeros(5), np.zeros(9)
+            simulate = simulator(table)
+            like = jax.jit(lambda x: x.reshape(log.shape))
+            for turn in range(9):
+                own = np.zeros(4)
+                own[turn % 4] = 1.0
+                x = jax.jit(lambda x: attend(x) * own)(one.run(x))  #! retrace-every-call
+                one.weights[0] += 1.0
+                x, _ = simulate(x, xs)
+                np.copyto(table, np.full(5, turn))
+                log[turn] = float(like(x).sum())
+            return x, log
+        """,
 }
 
 

@@ -11,6 +11,7 @@ from jaxaudit.analyses.captured import (
     Read,
     State,
     Write,
+    captured_arrays,
     changed,
     compiled_ops,
     entered,
@@ -18,6 +19,7 @@ from jaxaudit.analyses.captured import (
 )
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.tracing.facts import TracingFacts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
@@ -26,15 +28,21 @@ from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
 _LOOKS = NOTES | {"array.shape", "py.print", "py.format"}
 """Ops that read no elements which compiled code keeps."""
-_SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
+_SHOWN = {
+    "global": "the global",
+    "closure": "the variable",
+    "attr": "the attribute",
+    "item": "the entry",
+    "array": "the array",
+}
 
 
 class StaleCapturedState(Rule):
     """Compiled code reads state that changes after it was compiled.
 
     ## What it does
-    Looks at globals, variables of enclosing functions, attributes and dict entries that a function under `jit` reads,
-    and at who changes them between two calls of that function.
+    Looks at globals, variables of enclosing functions, attributes, dict entries and NumPy arrays that a function under
+    `jit` reads, and at who changes them between two calls of that function.
 
     ## Why is this bad?
     `jit` reads the state once, while it traces, and compiles it in as a constant. Later changes have no effect, and
@@ -68,6 +76,7 @@ class StaleCapturedState(Rule):
     that no call of the compiled function follows are not judged.
     """
 
+    needs = (TracingFacts,)
     summary = "Compiled code keeps the first value of state that changes later."
 
     valid = """
@@ -132,6 +141,29 @@ class StaleCapturedState(Rule):
             engine.graph, params = nnx.split(engine.model)
             y = engine.step(params, x)
         return y
+
+    ## an array that is full before the first call, and one that is copied for each
+    import numpy as np
+
+    counts = np.zeros(3)
+
+    @jax.jit
+    def scale(w, counts):
+        return w / counts
+
+    def train(w):
+        rates = np.ones(3)
+
+        @jax.jit
+        def step(w):
+            return w * rates
+
+        for i in range(3):
+            rates[i] = 0.5 * i
+        for i in range(3):
+            counts[i] += 1
+            w = scale(step(w), counts)
+        return w
 
     ## a new function after each change
     def sweep(w, g):
@@ -207,6 +239,21 @@ class StaleCapturedState(Rule):
         count += 1
         return w
 
+    ## a NumPy array that is written into
+    import numpy as np
+
+    def train(w):
+        rates = np.ones(3)
+
+        @jax.jit
+        def step(w):
+            return w * rates  #!
+
+        for i in range(3):
+            w = step(w)
+            rates[i] = 0.5
+        return w
+
     ## a variable that changes between two calls
     def train(w):
         scale = 1.0
@@ -236,6 +283,7 @@ class StaleCapturedState(Rule):
                 for kind, owner, name in reads
                 if kind in ("attr", "item") or (kind, owner, name) in written
             )
+            open_ += [f"the array `{one.name}`" for _, one in captured_arrays(op, facts)]
             strange = any(one.name == "py.call_unknown" for one in inside)
             if op in renewed:
                 continue
