@@ -467,6 +467,58 @@ PROGRAMS = {
                 log[turn] = float(like(x).sum())
             return x, log
         """,
+    "functions that are made of what a loop renews": """
+        def make_step(reference, rate):
+            @jax.jit
+            def step(p, x):
+                return jax.tree.map(lambda a, b: a - rate * (a - b) * x.mean(), p, reference)
+
+            return step
+
+        def one(params, x):
+            reference = params
+            step = make_step(reference, 0.1)
+            i = 0
+            while i < 10:
+                params = step(params, x)
+                i += 1
+                if i % 3 == 0:
+                    reference = jax.tree.map(jnp.copy, params)  #! stale-captured-state
+            return params
+
+        def two(model, xs):
+            frozen = model
+            distil = eqx.filter_jit(partial(lambda t, s, x: jax.tree.map(lambda a, b: a + x * (b - a), s, t), frozen))
+            for x in xs:
+                model = distil(model, x)
+                frozen = model  #! stale-captured-state
+            return model
+
+        def by_default(params, xs):
+            target = params
+            step = jax.jit(lambda p, x, t=target: jax.tree.map(lambda a, b: a - x * (a - b), p, t))
+            for x in xs:
+                params = step(params, x)
+                target = params  #! stale-captured-state
+            return params
+
+        def anew(params, xs):
+            reference = params
+            for epoch in range(3):
+                step = make_step(reference, 0.1)
+                for x in xs:
+                    params = step(params, x)
+                reference = params
+            return params
+
+        def first(params, xs):
+            reference = params
+            step = make_step(reference, 0.1)
+            for x in xs:
+                params = step(params, x)
+                reference = params
+            return params, reference
+        """,
 }
 
 
