@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 
+from jaxaudit.analyses.buffers import is_read_by, sources
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.parts import roots_around
 from jaxaudit.analyses.queries import behind, through_ops, walk
+from jaxaudit.analyses.tracing.facts import TracingFacts
 from jaxaudit.ir import Argument, Op, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import mutable, record
 from jaxaudit.libraries.lookup import playing
+from jaxaudit.libraries.methods import WRITING
 
 State = tuple[str, object, object]
 """What is read or changed: its kind, whose it is, its name."""
 
 _COMPILED = ("jit", "pmap", "shard_map")
+_NUMPY = ("array.numpy", "array.order", "py.random")
 _FOLLOWED = ("array.map", "py.operator", "py.unpack", "py.item", "tree.other")
 _STRUCTURES = dict.fromkeys(playing("model.split"), 0) | dict.fromkeys(playing("tree.flatten"), 1)
 """Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
@@ -110,7 +115,7 @@ def entered(op: Op) -> tuple[int, int]:
 def _made_inside(state: State, loop: Op) -> bool:
     """Whether every turn makes the object anew whose attribute or entry this is."""
     kind, owner, _ = state
-    if kind not in ("attr", "item") or not isinstance(owner, int):
+    if kind not in ("attr", "item", "array") or not isinstance(owner, int):
         return False
     newest_value, newest_object = entered(loop)
     return owner > newest_object if owner > 0 else -owner > newest_value
@@ -119,19 +124,73 @@ def _made_inside(state: State, loop: Op) -> bool:
 def histories(facts: Facts) -> Iterator[History]:
     """Return the history of every root that calls compiled functions which read outside state."""
     places = facts.places.region_of
-    reading = roots_around(facts, {places[op] for op in facts.program.named("py.read")})
+    filled = filled_arrays(facts)
+    reading = roots_around(facts, {places[op] for op in (*facts.program.named("py.read"), *filled)})
     for root in (one for one in facts.program.roots if one.region in reading):
-        reader = _Reader(facts)
+        reader = _Reader(facts, filled)
         reader.region(root.region, ())
         reader.note_updates()
         if any(call.reads for call in reader.history.calls):
             yield reader.history
 
 
+def filled_arrays(facts: Facts) -> dict[Op, tuple[Value, ...]]:
+    """Return the ops that write into a NumPy array, each with the arrays that it may be.
+
+    A name that stands for such an array stays the same value, so what compiled code keeps of it is not told otherwise.
+    """
+    known = facts.flow.table(filled_arrays)
+    if "found" not in known:
+        trace = facts.get(TracingFacts)
+        given = ((op, written_array(op)) for op in facts.program.named("py.set_item", *_NUMPY, "py.call_unknown"))
+        made = ((op, _memory(facts.flow, one)) for op, one in given if one is not None)
+        arrays = ((op, tuple(one for one in held if trace.value(one).what == "numpy")) for op, held in made)
+        known["found"] = {op: held for op, held in arrays if held}
+    return known["found"]
+
+
+def written_array(op: Op) -> Value | None:
+    """Return the array that an op writes into: at an index, as `out=`, or as what a function of NumPy changes."""
+    if op.name == "py.set_item":
+        base = None if op.results or isinstance(op.arguments.get("index"), str) else op.arguments.get("base")
+        return base if isinstance(base, Value) else None
+    out = op.arguments.get("out") if op.name == "array.numpy" else None
+    called = op.qualified if op.name in _NUMPY else op.callee
+    if out is None and called in WRITING and op.operands:
+        out = op.operands[0]
+    return out if isinstance(out, Value) else None
+
+
+def captured_arrays(call: Op, facts: Facts) -> Iterator[tuple[Op, Value]]:
+    """Return who in a compiled function reads a NumPy array that was there before, and that somebody writes into."""
+    filled = {array for held in filled_arrays(facts).values() for array in held}
+    for op in compiled_ops(call) if filled else ():
+        yield from ((op, array) for array in _arrays_read(facts.flow, op, filled) if array.id <= entered(call)[0])
+
+
+def _arrays_read(flow: Flow, op: Op, among: Collection[Value]) -> Iterator[Value]:
+    for value in dict.fromkeys(op.operands):
+        found = [one for one in _memory(flow, value) if one in among]
+        yield from found if found and is_read_by(flow, op, value) else ()
+
+
+def _memory(flow: Flow, value: Value) -> list[Value]:
+    """Return what a value may be under the names that it had before, one of which may be a global."""
+    found = sources(flow, value)
+    for one in found:
+        maker = flow.own_maker(one)
+        if maker is not None and maker.name == "py.global" and isinstance(maker.constant, Value):
+            found += [before for before in sources(flow, maker.constant) if before not in found]
+    return found
+
+
 class _Reader:
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, filled: dict[Op, tuple[Value, ...]]) -> None:
         self.history = History()
         self._flow = facts.flow
+        self._filled = filled
+        self._arrays = {array for held in filled.values() for array in held}
+        """The NumPy arrays that somebody writes into, and who does."""
         self._updates: list[tuple[Op, Write]] = []
         """The calls that change the parameters of a model in place."""
         self._holders: dict[Value, set[State]] = {}
@@ -143,6 +202,8 @@ class _Reader:
         self._missing: list[object] = []
         """What the code being read was found to lack: names of attributes, keys of entries."""
         self._reads: list[list[Read]] = []
+        self._entered: list[int] = []
+        """The youngest value when each of the compiled calls being read was entered."""
 
     def region(self, region: Region, loops: tuple[Op, ...]) -> None:
         if region.shared:
@@ -153,6 +214,8 @@ class _Reader:
             loops = ()
         for op in region.ops:
             self._at += 1
+            if self._arrays:
+                self._note_arrays(op, loops)
             if op.name in _COMPILED:
                 self._call(op, loops)
             elif op.name == "py.read":
@@ -174,6 +237,14 @@ class _Reader:
             else:
                 for inner in op.regions:
                     self.region(inner, (*loops, op) if op.name in PYTHON_LOOPS else loops)
+
+    def _note_arrays(self, op: Op, loops: tuple[Op, ...]) -> None:
+        for array in self._filled.get(op, ()):
+            write = Write(op, self._at, loops, bool(self._reads))
+            self.history.writes.setdefault(_state_of(array), []).append(write)
+        if self._reads and op.name not in (*_COMPILED, "py.read"):
+            read = _arrays_read(self._flow, op, self._arrays)
+            self._reads[-1].extend(Read(op, _state_of(one)) for one in read if one.id <= self._entered[-1])
 
     def _note_write(self, op: Op, state: State, loops: tuple[Op, ...]) -> None:
         # Filled in where there was none: nobody can have read another value before.
@@ -220,8 +291,10 @@ class _Reader:
     def _call(self, op: Op, loops: tuple[Op, ...]) -> None:
         at = self._at
         self._reads.append([])
+        self._entered.append(entered(op)[0])
         for inner in op.regions:
             self.region(inner, loops)
+        self._entered.pop()
         reads = self._reads.pop()
         self._at += 1
         self.history.calls.append(CompiledCall(op, at, self._at, loops, tuple(reads)))
@@ -241,6 +314,10 @@ def _missing(asked: Op, *, holds: bool) -> object:
     x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.operator
     finds_none = operator == ("is" if holds else "is not") and y is None and isinstance(x, Value)
     return x if finds_none or operator == ("not in" if holds else "in") else None
+
+
+def _state_of(array: Value) -> State:
+    return "array", -array.id, array.name
 
 
 def compiled_ops(call: Op) -> Iterator[Op]:

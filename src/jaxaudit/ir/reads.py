@@ -53,6 +53,18 @@ class Dead:
 
 
 @record
+class Renewed:
+    """A value that a loop gives to a variable, while it calls a function that was made of an earlier one."""
+
+    name: str
+    span: Span
+    calls: tuple[tuple[Span, Span], ...]
+    """The calls in the loop, each with the expression that made the function."""
+    dead: bool
+    """Whether nothing reads the new value."""
+
+
+@record
 class ScopeReads:
     """The names that a function, class or module reads."""
 
@@ -64,5 +76,6 @@ class ScopeReads:
     dead: tuple[Dead, ...] = ()
     bound: int = 0
     """How many values are computed and given a name that nothing else can read."""
+    renewed: tuple[Renewed, ...] = ()
     unsure: str = ""
     """A name with several values, of which functions inside read one or another."""

@@ -56,6 +56,7 @@ _reexports(
 
 # Python's own.
 _modules("typing", "typing_extensions")
+_same("builtins.list", "flax.nnx.List")
 
 # Trees.
 for _old in ("jax.tree_util.tree_", "jax.tree_", "jax._src.tree_util.tree_"):

@@ -100,7 +100,8 @@ _NNX_LAYERS = merge(
     rows(_NNX, "array.convolve", """
         avg_pool max_pool min_pool: inputs window_shape strides padding -> pooled(inputs, window_shape, strides, padding)
         """),
-    rows(_NNX, "py.call_library", "Variable Param BatchStat Cache Intermediate: value -> itself around like value"),
+    rows(_NNX, "py.call_library", "Variable Param BatchStat Cache Intermediate: value -> itself around like value",
+        roles="module.variable"),
 )
 
 ROWS = merge(_LINEN_LAYERS, _LINEN_CELLS, _LINEN_NORMS, _LINEN_DRAWS, _LINEN_MORE, _NNX_LAYERS)

@@ -25,6 +25,7 @@ ROLES = {
     "module.init": "makes the parameters of a module",
     "module.apply": "runs a module with parameters",
     "module.reads": "reads parameters of the module it is called in, without being handed them",
+    "module.variable": "holds an array in a module, and its class says of what kind it is",
     "module.averages": "keeps running averages in the state of the module it is called in",
     "module.own_averages": "keeps running averages in itself, and changes them when it is called",
     "layer": "is a call of a layer",

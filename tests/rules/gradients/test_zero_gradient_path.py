@@ -43,6 +43,41 @@ PROGRAMS = {
         def main(params, key, x):
             return jax.grad(loss)(params, Model(), key, x)
         """,
+    "parts of a model that its library does not differentiate": """
+        from flax import nnx
+
+        class Gate(nnx.Module):
+            def __init__(self, rngs):
+                self.layer = nnx.Linear(3, 3, rngs=rngs)
+                self.threshold = jnp.array(0.5)
+                self.seen = nnx.BatchStat(jnp.zeros(3))
+                self.cut = nnx.Param(jnp.ones(3))
+                self.rates = [0.1 * i for i in range(3)]
+
+            def __call__(self, x):
+                kept = jnp.where(x > self.threshold + self.seen.value, self.layer(x), 0.0)
+                for rate in self.rates:
+                    kept = kept * (kept < rate)
+                return kept * (self.cut.value > 0)  #! zero-gradient-path
+
+        class Clipped(eqx.Module):
+            layer: eqx.nn.Linear
+            low: float
+            cut: jax.Array
+
+            def __init__(self, key, low):
+                self.layer = eqx.nn.Linear(3, 3, key=key)
+                self.low = float(low)
+                self.cut = jnp.zeros(3)
+
+            def __call__(self, x):
+                return jnp.where(x > self.low, self.layer(x), 0.0) * (self.cut > 0)  #! zero-gradient-path
+
+        def main(key, x, low):
+            gate, clipped = Gate(nnx.Rngs(0)), Clipped(key, low)
+            first = nnx.grad(lambda model: jnp.mean(model(x)))(gate)
+            return first, eqx.filter_grad(lambda model: jnp.mean(model(x)))(clipped)
+        """,
 }
 
 

@@ -49,13 +49,15 @@ def test_mapped_index_folded_in():
     assert verdict(s, s.call(body, xs, name="vmap", in_axes=(0,))) == "proved"
 
 
-def test_axis_index_folded_in():
+@pytest.mark.parametrize("function", ["jax.lax.axis_index", "axis_index"])
+@pytest.mark.parametrize("transform", ["pmap", "shard_map"])
+def test_axis_index_folded_in(function: str, transform: str):
     s = Sketch()
     key, xs = s.param("key"), s.param("xs")
     with s.region("function", "one", (s.value("x"),)) as body:
-        index = s.op("collective", attrs={"function": "jax.lax.axis_index", "axis_name": "d"}).result
+        index = s.op("collective", attrs={"function": function, "axis_name": "d"}).result
         s.draw(s.fold(key, index))
-    assert verdict(s, s.call(body, xs, name="pmap", in_axes=(0,))) == "proved"
+    assert verdict(s, s.call(body, xs, name=transform, in_axes=(0,))) == "proved"
 
 
 def test_use_deep_in_a_callee():
@@ -184,6 +186,17 @@ PROGRAMS = {
         for f in (noisy, own):
             run = jax.shard_map(f, mesh=mesh, in_specs=(P("data"), P()), out_specs=P("data"))
             print(run(jnp.ones((16, 3)), jax.random.key(0)))  #! same-key-across-vmap
+        """,
+    "the position along another map than the one that shares the key": """
+        def noisy(key, x):
+            return x + jax.random.normal(jax.random.fold_in(key, lax.axis_index("i")), x.shape)
+
+        def one(key, xs):
+            return jax.vmap(noisy, in_axes=(None, 0), axis_name="i")(key, xs)
+
+        def two(key, xss):
+            inner = jax.vmap(noisy, in_axes=(None, 0))
+            return jax.vmap(inner, in_axes=(None, 0), axis_name="i")(key, xss)  #! same-key-across-vmap
         """,
     "devices that put together or average copies of what one key gives": """
         from functools import partial

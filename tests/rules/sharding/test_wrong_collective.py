@@ -88,6 +88,43 @@ PROGRAMS = {
             run = jax.shard_map(f, mesh=mesh, in_specs=specs, out_specs=P("model", None), check_vma=False)
             print(run(jnp.ones((16, 3)), jnp.ones((8, 16)), jnp.ones((8, 3))))
         """,
+    "what all devices have, in a sum of losses": """
+        from jax.sharding import Mesh, PartitionSpec as P
+
+        mesh = Mesh(np.array(jax.devices()), ("dp",))
+
+        def penalty(params):
+            return sum(jnp.sum(p**2) for p in jax.tree.leaves(params))
+
+        def loss(params, x):
+            return jnp.sum((x @ params["w"] + params["b"]) ** 2) + 0.01 * penalty(params)
+
+        def total(params, x):
+            return lax.psum(loss(params, x), "dp")  #! wrong-collective
+
+        def counted(start, x):
+            return lax.fori_loop(0, 3, lambda i, s: lax.psum(s + jnp.sum(x, axis=0), "dp"), start)  #! wrong-collective
+
+        def share(w, x):
+            return lax.psum(jnp.sum(x * w) + jnp.sum(w**2) / lax.axis_size("dp"), "dp")
+
+        def mean(w, x):
+            return lax.psum(jnp.sum(x * w) + jnp.sum(w**2), "dp") / 4
+
+        def after(w, x):
+            return lax.psum(jnp.sum(x * w), "dp") + jnp.sum(w**2)
+
+        def of_one(w, x):
+            first = lax.axis_index("dp") == 0
+            return lax.psum(jnp.sum(x * w) + jnp.where(first, jnp.sum(w**2), 0.0), "dp")
+
+        def main():
+            x, w = jnp.ones((16, 3)), jnp.ones(3)
+            for f in (counted, share, mean, after, of_one):
+                print(jax.shard_map(f, mesh=mesh, in_specs=(P(), P("dp")), out_specs=P())(w, x))
+            run = jax.shard_map(total, mesh=mesh, in_specs=(P(), P("dp")), out_specs=P())
+            print(run({"w": w, "b": jnp.zeros(())}, x))
+        """,
 }
 
 

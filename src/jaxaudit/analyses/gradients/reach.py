@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.gradients.chosen import chosen_params
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.queries import last
@@ -253,16 +254,14 @@ def _analyse(facts: Facts, op: Op) -> Gradient:
     program, region = facts.program, op.regions[0]
     graph = Graph(facts, region)
     roots = graph.build(_outputs(program, op))
-    positions = op.differentiated
-    chosen = [region.params[at] for at in positions if at < len(region.params)] if positions else list(region.params)
-    leaves = _leaves(program, graph, chosen, labels_of(op))
+    leaves = _leaves(program, graph, chosen_params(facts.flow, op), labels_of(op))
     _spread(graph)
     zeros = surely_zero(op, graph.places.maker) if program.front_end == "jaxpr" and op.name == "grad" else None
     confirmed = -1
     if zeros is not None:
         silent = {region.params[at] for at in zeros}
         confirmed = sum(leaf.bit for leaf in leaves if leaf.param in silent)
-    return Gradient(op, graph, roots, leaves, bool(positions), confirmed)
+    return Gradient(op, graph, roots, leaves, bool(op.differentiated), confirmed)
 
 
 def _outputs(program: Program, op: Op) -> tuple[Value, ...]:

@@ -44,7 +44,6 @@ class Vary(Enum):
 
 
 _CHANGING = ("key.stream",)
-_CHANGING_FUNCTIONS = ("jax.lax.axis_index", "jax.process_index")
 _RUN_BY_PYTHON = PYTHON_LOOPS | {"tree.map"}
 """What Python itself runs again for every turn, or for every leaf; JAX traces the bodies of all others once."""
 _FETCHED = ("py.random", "py.clock")
@@ -205,7 +204,9 @@ class Variation:
     def _op(self, op: Op) -> Vary:
         if not self.places.within(self.places.region_of[op], self.region):
             return Vary.SAME
-        if op.name in _CHANGING or op.qualified in _CHANGING_FUNCTIONS:
+        if op.name in _CHANGING or op.function == "process_index":
+            return Vary.VARIES
+        if op.function == "axis_index" and not self._is_position_elsewhere(op):
             return Vary.VARIES
         # In a trace the position along a map with a name is a row of numbers, one for each element.
         if op.api == "axis_index" and self.op.axis_name is not None:
@@ -227,6 +228,13 @@ class Variation:
             # Of several turns `i // 2` and `i % 2` make the same.
             return Vary.UNKNOWN
         return Vary.UNKNOWN if op.regions and depends is Vary.SAME else depends
+
+    def _is_position_elsewhere(self, op: Op) -> bool:
+        """Whether a position is one along another axis than the one that is mapped: all elements have it alike."""
+        asked = op.arguments.get("axis_name", op.axis_name)
+        named = (self.op.options or {}).get("axis_name", self.op.axis_name)
+        known = isinstance(asked, str) and (named is None or isinstance(named, str))
+        return known and self.op.name == "vmap" and named != asked
 
     def _compiled_once(self, op: Op) -> Region | None:
         """Return the compiled function around an op that a Python loop calls again and again, and traces once."""

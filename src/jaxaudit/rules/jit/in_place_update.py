@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.captured import written_array
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.tracing import NUMBER, Kind, Trace, TracingFacts, Visit, leaf_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.values import REST
-from jaxaudit.libraries.methods import WRITING
 from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import is_argument
-
-_NUMPY = ("array.numpy", "array.order", "py.random")
 
 
 class InPlaceUpdate(Rule):
@@ -168,13 +166,10 @@ def _in_function(op: Op, facts: Facts) -> bool:
 
 def _written(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Judge what a function of NumPy, or a method of its arrays, writes into."""
-    out = op.arguments.get("out") if op.name == "array.numpy" else None
-    called = op.qualified if op.name in _NUMPY else op.callee
-    if out is None and called in WRITING and op.operands:
-        out = op.operands[0]
-    fact = facts.get(TracingFacts).value(out) if isinstance(out, Value) else None
-    if fact is None:
+    out = None if op.name == "py.set_item" else written_array(op)
+    if out is None:
         return
+    fact = facts.get(TracingFacts).value(out)
     name = named(out, "the array")
     if fact.frozen:
         yield _read_only(op, name)

@@ -11,6 +11,7 @@ from jaxaudit.analyses.captured import (
     Read,
     State,
     Write,
+    captured_arrays,
     changed,
     compiled_ops,
     entered,
@@ -18,23 +19,32 @@ from jaxaudit.analyses.captured import (
 )
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.tracing.facts import TracingFacts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
+from jaxaudit.ir.reads import Renewed
 from jaxaudit.libraries.packages import PLAIN, package
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
+from jaxaudit.spans import Span
 
 _LOOKS = NOTES | {"array.shape", "py.print", "py.format"}
 """Ops that read no elements which compiled code keeps."""
-_SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
+_SHOWN = {
+    "global": "the global",
+    "closure": "the variable",
+    "attr": "the attribute",
+    "item": "the entry",
+    "array": "the array",
+}
 
 
 class StaleCapturedState(Rule):
     """Compiled code reads state that changes after it was compiled.
 
     ## What it does
-    Looks at globals, variables of enclosing functions, attributes and dict entries that a function under `jit` reads,
-    and at who changes them between two calls of that function.
+    Looks at globals, variables of enclosing functions, attributes, dict entries and NumPy arrays that a function under
+    `jit` reads, and at who changes them between two calls of that function.
 
     ## Why is this bad?
     `jit` reads the state once, while it traces, and compiles it in as a constant. Later changes have no effect, and
@@ -68,6 +78,7 @@ class StaleCapturedState(Rule):
     that no call of the compiled function follows are not judged.
     """
 
+    needs = (TracingFacts,)
     summary = "Compiled code keeps the first value of state that changes later."
 
     valid = """
@@ -132,6 +143,44 @@ class StaleCapturedState(Rule):
             engine.graph, params = nnx.split(engine.model)
             y = engine.step(params, x)
         return y
+
+    ## an array that is full before the first call, and one that is copied for each
+    import numpy as np
+
+    counts = np.zeros(3)
+
+    @jax.jit
+    def scale(w, counts):
+        return w / counts
+
+    def train(w):
+        rates = np.ones(3)
+
+        @jax.jit
+        def step(w):
+            return w * rates
+
+        for i in range(3):
+            rates[i] = 0.5 * i
+        for i in range(3):
+            counts[i] += 1
+            w = scale(step(w), counts)
+        return w
+
+    ## a partial that is made anew, and one of what the loop reads itself
+    from functools import partial
+
+    def decay(w, target, g):
+        return w - 0.1 * (w - target) * g
+
+    def train(w, g):
+        first = jax.jit(partial(decay, target=w))
+        target = w
+        for i in range(9):
+            step = jax.jit(partial(decay, target=target))
+            w = step(w, g=g) + first(w, g=g)
+            target = w
+        return w
 
     ## a new function after each change
     def sweep(w, g):
@@ -207,6 +256,36 @@ class StaleCapturedState(Rule):
         count += 1
         return w
 
+    ## a NumPy array that is written into
+    import numpy as np
+
+    def train(w):
+        rates = np.ones(3)
+
+        @jax.jit
+        def step(w):
+            return w * rates  #!
+
+        for i in range(3):
+            w = step(w)
+            rates[i] = 0.5
+        return w
+
+    ## a variable that changes behind the back of a partial
+    from functools import partial
+
+    def decay(w, target, g):
+        return w - 0.1 * (w - target) * g
+
+    def train(w, g):
+        target = w
+        step = jax.jit(partial(decay, target=target))
+        for i in range(9):
+            w = step(w, g=g)
+            if i % 3 == 0:
+                target = w  #!
+        return w
+
     ## a variable that changes between two calls
     def train(w):
         scale = 1.0
@@ -227,6 +306,8 @@ class StaleCapturedState(Rule):
         calls = [(op, _renewed(op, facts.flow, written)) for op in program.named("jit")]
         renewed = {op: found for op, found in calls if found is not None}
         yield from (_outlived(op, *found) for op, found in renewed.items())
+        kept = _kept(program)
+        yield from (_bound_before(op, one, made) for op, (one, made) in kept.items() if one.dead)
         for op in program.named("jit"):
             inside = [*compiled_ops(op)]
             reads = {(one.kind, one.owner, one.subject) for one in inside if one.name == "py.read"}
@@ -236,14 +317,41 @@ class StaleCapturedState(Rule):
                 for kind, owner, name in reads
                 if kind in ("attr", "item") or (kind, owner, name) in written
             )
+            open_ += [f"the array `{one.name}`" for _, one in captured_arrays(op, facts)]
             strange = any(one.name == "py.call_unknown" for one in inside)
-            if op in renewed:
+            bound = kept[op][0] if op in kept else None
+            if op in renewed or (bound is not None and bound.dead):
                 continue
-            if open_ or strange:
+            if bound is not None:
+                yield unknown(op.span, f"whether it is to keep the `{bound.name}` of before the loop is not known")
+            elif open_ or strange:
                 what = open_[0] if open_ else "what is read by calls that were not followed"
                 yield unknown(op.span, f"whether something else changes {what} is not known")
             elif op.regions:
                 yield proved(op.span, "nothing that can be seen changes what it reads from outside")
+
+
+def _kept(program: Program) -> dict[Op, tuple[Renewed, Span]]:
+    """Return the compiled calls in loops that renew a variable which the function was made of, and where it was."""
+    renewed = sorted((one for scope in program.reads for one in scope.renewed), key=lambda one: one.dead)
+    places = {call: (one, made) for one in renewed for call, made in one.calls}
+    return {op: places[op.span] for op in program.named("jit") if op.span in places}
+
+
+def _bound_before(call: Op, one: Renewed, made: Span) -> Obligation:
+    """Judge a variable that is renewed for nobody: who was to see it has its first value."""
+    function = call.qualified or "the function"
+    return Obligation(
+        one.span,
+        message=f"nothing reads this `{one.name}`: `{function}` keeps the one that it was made with",
+        current=f"`{function}` was given the value of `{one.name}` before the loop; the new one has no effect",
+        expected="what changes between calls is an argument",
+        steps=(
+            Step(made, f"`{function}` is made with the first `{one.name}` here"),
+            Step(call.span, f"each turn calls `{function}` with that value"),
+        ),
+        suggestion=f"give `{one.name}` to `{function}` as an argument of each call",
+    )
 
 
 def _renewed(call: Op, flow: Flow, written: Set[State]) -> tuple[Op, Op, Op] | None:

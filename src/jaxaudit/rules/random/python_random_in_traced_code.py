@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from jaxaudit.analyses.conditions import conditions
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.parts import roots_around
 from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.tracing.facts import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Rule, Severity, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import way_from
 from jaxaudit.rules.random._shared.phrases import short
 
@@ -51,7 +52,7 @@ class PythonRandomInTracedCode(Rule):
 
     ## When it cannot tell
     Functions given to `jax.pure_callback` and its kin run at run time and are fine; functions that nobody visibly
-    calls are not judged. A clock that nothing is computed from may tell how long tracing takes: a warning. A draw
+    calls are left open. A clock that nothing is computed from may tell how long tracing takes: a warning. A draw
     that stands in for an argument which may be None is a warning: callers in traced code
     may well give one.
     """
@@ -132,7 +133,10 @@ class PythonRandomInTracedCode(Rule):
                 yield from (_judge(visit, by, facts) for visit, by in tracers if by is not None)
                 if op.name == "py.random" and all(by is None for _, by in tracers):
                     name = op.qualified or callee_of(op)
-                    yield proved(op.span, f"`{name}` runs in plain Python, outside traced code")
+                    if _runs_on_host(op, facts):
+                        yield proved(op.span, f"`{name}` runs in plain Python, outside traced code")
+                    else:
+                        yield unknown(op.span, f"whether traced code calls what draws with `{name}` is not known")
 
 
 def _is_fixed(op: Op, facts: Facts) -> bool:
@@ -141,6 +145,15 @@ def _is_fixed(op: Op, facts: Facts) -> bool:
     return (
         made is not None and isinstance(made.argument("seed"), int) and facts.flow.holder(made) is facts.flow.holder(op)
     )
+
+
+def _runs_on_host(op: Op, facts: Facts) -> bool:
+    """Whether all that runs an op is seen and is no traced code: a function that nothing calls may be called there."""
+    region = facts.places.region_of[op]
+    if any(holder is not None and holder.name == "callback" for _, holder in facts.places.up(region)):
+        return True
+    modules = {root.region for root in facts.program.roots if root.runs}
+    return roots_around(facts, (region,)) <= modules
 
 
 def _tracer(visit: Visit) -> Op | None:

@@ -178,18 +178,32 @@ def _misused(one: Collected, part: Part, known: Devices, flow: Flow) -> Obligati
         return _place(one, part)
     if part.how is How.STATISTIC and averages and _stands_for_whole(one, part, known, flow):
         return _statistic(one, part)
-    if part.op.name != "array.dot" or function not in ADDITIONS or part.by is None:
+    if function not in ADDITIONS or part.by is None:
         return None
     if part.how is How.MIXED and not _is_scaled(part, known, flow):
-        return _mixed(one, part, part.by)
-    return _changed(one, part, part.by) if part.how is How.CHANGED else None
+        # The sum of a loss may be made a mean over devices afterwards; what a product gives is the whole.
+        later = part.op.name != "array.dot" and _is_scaled_later(one, flow)
+        return None if later else _mixed(one, part, part.by)
+    return _changed(one, part, part.by) if part.how is How.CHANGED and part.op.name == "array.dot" else None
 
 
 def _is_scaled(part: Part, known: Devices, flow: Flow) -> bool:
     """Whether what was added to a part may be a share itself: something that was divided before."""
     added = [value for value in part.by.operands if not known.of(value).parts] if part.by is not None else []
-    made = (flow.maker(value) for value in added)
-    return any(op is not None and op.name == "array.map" and op.function in SCALINGS for op in made)
+    return any((op := flow.maker(value)) is not None and _makes_share(op) for value in added)
+
+
+def _is_scaled_later(one: Collected, flow: Flow) -> bool:
+    """Whether what comes out of a sum over devices may be divided by their number."""
+    passed = through_ops("array.convert", *PASSED_ON)
+    found = walk(one.op.results, lambda value: ahead(flow, value, passed))
+    return any(_makes_share(op) for value in found for op in flow.readers.get(value, ()))
+
+
+def _makes_share(op: Op) -> bool:
+    """Whether an op may divide by the number of devices; a weight that is written down is none of it."""
+    weighted = op.function == "multiply" and any(isinstance(one, int | float) for one in op.arguments.values())
+    return op.name == "array.map" and op.function in SCALINGS and not weighted
 
 
 def _stands_for_whole(one: Collected, part: Part, known: Devices, flow: Flow) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import field
 
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.names.paths import State
-from jaxaudit.ir.reads import Dead
+from jaxaudit.ir.reads import Dead, Renewed
 from jaxaudit.ir.record import mutable, record
 from jaxaudit.spans import Span, span_of
 
@@ -28,6 +28,8 @@ class _Binding:
     fresh: frozenset[int]
     """Those of them that nothing has read on some path."""
     moment: int
+    loop: ast.stmt | None
+    """The innermost loop around it."""
 
     @property
     def is_computed(self) -> bool:
@@ -52,6 +54,8 @@ class Bindings:
     moment: int = 0
     statement: ast.stmt | None = None
     """The one that is followed."""
+    loops: list[ast.stmt] = field(default_factory=list)
+    """The loops that are open."""
     _places: defaultdict[tuple[str, ast.stmt | None], list[int]] = field(default_factory=lambda: defaultdict(list))
     _turns: list[tuple[frozenset[int], frozenset[int]]] = field(default_factory=list)
     """What turns of a loop leave to the next in a name, and what of it is unread; `-1 - number` stands for it."""
@@ -65,7 +69,8 @@ class Bindings:
         read = () if made is None else dict.fromkeys(one.id for one in walk(made) if isinstance(one, ast.Name))
         sources = tuple((one, state.made.get(one, frozenset())) for one in read)
         state.made[name] = state.fresh[name] = frozenset((len(self.every),))
-        self.every.append(_Binding(name, node, made, self.statement, sources, before, fresh, self.moment))
+        loop = self.loops[-1] if self.loops else None
+        self.every.append(_Binding(name, node, made, self.statement, sources, before, fresh, self.moment, loop))
 
     def read(self, node: ast.Name, state: State) -> None:
         """Note that a name is read."""
@@ -148,8 +153,28 @@ class Bindings:
                 names[one.name] - 1,
             )
 
+    def renewed(self, path: str) -> Iterator[Renewed]:
+        """Return the values that loops give to variables while they call functions made of an earlier value."""
+        for number, one in enumerate(self.every):
+            if one.loop is None or not one.is_computed or one.name in self.captured:
+                continue
+            before, loop = {*self._reached(one.before, 0)}, span_of(one.loop, path)
+            made_of = [(old.name, old.made) for old in self.every if _is_of(old, one.name, before)]
+            makers = [(name, span_of(made, path)) for name, made in made_of if made is not None]
+            outside = [(name, made) for name, made in makers if not loop.covers(made)]
+            called = [node for node in walk(one.loop) if isinstance(node, ast.Call)] if outside else ()
+            names = [(node.func.id, span_of(node, path)) for node in called if isinstance(node.func, ast.Name)]
+            calls = tuple((call, made) for called, call in names for name, made in outside if name == called)
+            if calls:
+                yield Renewed(one.name, span_of(one.node, path), calls, number not in self.used)
+
     def _instead(self, one: _Binding, path: str) -> Iterator[tuple[str, Span]]:
         """Return where what a value was made of is read later on, as it was."""
         for name, made in one.sources:
             reads = (read for binding in made for read in self.reads[binding])
             yield from ((name, span_of(node, path)) for moment, node in reads if moment > one.moment)
+
+
+def _is_of(one: _Binding, name: str, values: Collection[int]) -> bool:
+    """Whether a value is made of a variable as it was under some bindings."""
+    return any(source == name and not made.isdisjoint(values) for source, made in one.sources)

@@ -210,7 +210,9 @@ def _loop(scope: Scope, node: ast.For | ast.AsyncFor | ast.While, state: State) 
     else:
         bind(scope, node.target, inside)
     scope.turns.append(ended := Turns())
+    scope.bindings.loops.append(node)
     end = run(scope, node.body, inside)
+    scope.bindings.loops.pop()
     scope.turns.pop()
     why = "the loop may run no turn"
     turned = merged([end, *ended.continues], why, node)

@@ -153,10 +153,11 @@ class Scope:
         """Return what the scope reads, after all scopes around it are closed."""
         path, closed = self.whole.path, self._is_closed()
         dead = tuple(one for one in self.bindings.dead(path) if closed and one.name in self.own)
+        renewed = tuple(one for one in self.bindings.renewed(path) if closed and one.name in self.own)
         computed = [one.name for one in self.bindings.every if closed and one.is_computed]
         span = Span(path, 1, 0, 1, 0) if isinstance(self.node, ast.Module) else span_of(self.node, path)
         return ScopeReads(
-            self.label, span, self._count, tuple(self._unbound), dead, len(computed), self._unsure(computed)
+            self.label, span, self._count, tuple(self._unbound), dead, len(computed), renewed, self._unsure(computed)
         )
 
     def _unsure(self, computed: list[str]) -> str:
