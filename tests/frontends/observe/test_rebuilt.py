@@ -53,6 +53,26 @@ print(jax.tree.leaves(jax.tree.map(lambda x: x, scale)))
 """
 
 
+WITH_KEYS = """
+{decorator}
+class Pose:
+    def __init__(self, position, heading):
+        self.position, self.heading = position, heading
+
+    def tree_flatten_with_keys(self):
+        return [(jax.tree_util.GetAttrKey(name), value) for name, value in sorted(vars(self).items())], None  #!
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+
+
+{call}
+pose = Pose(jnp.ones(2), jnp.zeros(2))
+print(jax.jit(lambda p: p.heading)(pose))
+"""
+
+
 def audited(tmp_path: Path, program: str) -> dict:
     (tmp_path / "program.py").write_text(HEAD + program)
     return report("run", "program.py", cwd=tmp_path)
@@ -99,3 +119,18 @@ def test_counters_that_no_constructor_takes_are_a_warning(tmp_path):
     assert [
         (one["rule"], "`reads` of `Scale` comes back as 0, and was 1" in one["message"]) for one in found["warnings"]
     ] == [("flatten-loses-field", True)]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "call"),
+    [
+        ("@jax.tree_util.register_pytree_with_keys_class", ""),
+        (
+            "",
+            "jax.tree_util.register_pytree_with_keys(Pose, Pose.tree_flatten_with_keys, unflatten_func=Pose.tree_unflatten)",
+        ),
+    ],
+)
+def test_classes_that_are_registered_with_keys_are_rebuilt_too(tmp_path, decorator, call):
+    program = WITH_KEYS.format(decorator=decorator, call=call)
+    assert issues(audited(tmp_path, program)) == [("flatten-loses-field", "program.py", line_of(program))]

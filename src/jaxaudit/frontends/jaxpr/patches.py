@@ -20,7 +20,7 @@ from jaxaudit.frontends.jaxpr.files import USER
 from jaxaudit.frontends.jaxpr.frames import call_site
 from jaxaudit.frontends.jaxpr.markers import mark, scope_of
 from jaxaudit.frontends.jaxpr.probe import met
-from jaxaudit.frontends.jaxpr.probe.rebuilt import REBUILDS
+from jaxaudit.frontends.jaxpr.probe.registered import registrations
 from jaxaudit.frontends.jaxpr.records import RECORDS, Record
 from jaxaudit.frontends.jaxpr.wrappers import parameter_names, users_function
 
@@ -86,8 +86,8 @@ def install() -> None:
         _replace(compat.jax, name, _immediate(name, getattr(compat.jax, name)))
     for name in _CONTROL_FLOW:
         _replace(compat.lax, name, _control_flow(name, getattr(compat.lax, name)))
-    for name, watched in _REGISTERING.items():
-        _replace(compat.tree_util, name, watched(getattr(compat.tree_util, name)))
+    for name, register in registrations().items():
+        _replace(compat.tree_util, name, _like(register, getattr(compat.tree_util, name)))
     for kind in ("custom_jvp", "custom_vjp"):
         rule = getattr(compat.jax, kind)
         _replace(rule, "__call__", _custom(kind, rule.__call__))
@@ -237,28 +237,6 @@ def _functions(args: tuple[Any, ...], options: Mapping[str, Any]) -> Iterator[An
             yield from given
         elif callable(given) and not isinstance(given, compat.Tracer):
             yield given
-
-
-def _registering(original: Any) -> Patch:
-    def register(cls: type, flatten: Any, unflatten: Any, *rest: Any, **options: Any) -> Any:
-        return original(cls, REBUILDS.watched(cls, flatten, unflatten), unflatten, *rest, **options)
-
-    return _like(register, original)
-
-
-def _registering_class(original: Any) -> Patch:
-    """Do what JAX does, which calls the functions that are not patched."""
-
-    def register(cls: Any) -> Any:
-        flatten = REBUILDS.watched(cls, cls.tree_flatten, cls.tree_unflatten)
-        compat.tree_util.register_pytree_node(cls, flatten, cls.tree_unflatten)
-        return cls
-
-    return _like(register, original)
-
-
-_REGISTERING = {"register_pytree_node": _registering, "register_pytree_node_class": _registering_class}
-"""Functions of `jax.tree_util` that are told how objects of a class are taken apart."""
 
 
 def _custom(kind: str, original: Any) -> Patch:

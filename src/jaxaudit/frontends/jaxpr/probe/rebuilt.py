@@ -97,8 +97,8 @@ REBUILDS = Rebuilds()
 
 
 def _plain(function: Any) -> Any:
-    """Return the function of a method."""
-    return getattr(function, "__func__", function)
+    """Return the user's function: that of a method, or one that ours stands around."""
+    return inspect.unwrap(getattr(function, "__func__", function))
 
 
 def _is_traced(children: tuple[Any, ...]) -> bool:
