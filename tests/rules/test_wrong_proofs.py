@@ -64,6 +64,24 @@ PROGRAMS = {
             y = jnp.zeros((rows, columns))  # (4, columns)
             return y
         """,
+    ("dead-parameter", "one of two heads is left out of the loss"): """
+        class Heads(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                h = nn.Dense(8)(x)
+                return nn.Dense(1)(h), nn.Dense(3)(h)
+
+        def update(net: Heads, params, x, y):
+            def loss(params):
+                value, scores = net.apply(params, x)
+                return jnp.mean((scores - y) ** 2)
+
+            return jax.grad(loss)(params)
+
+        def run(key, x, y):
+            net = Heads()
+            return update(net, net.init(key, x), x, y)
+        """,
     ("late-binding-closure", "a decorator keeps the function"): """
         def make(weights, register):
             for weight in weights:
