@@ -46,6 +46,42 @@ PROGRAMS = {
                 if len(batch) >= 4:
                     yield batch.copy()
         """,
+    ("path-filter-misses", "what is made of a path is searched"): """
+        def label(path):
+            text = ".".join(str(one) for one in path)
+            return "head" if text == "body" or "head" in text else "body"
+
+        def labels(params):
+            return jax.tree.map_with_path(lambda path, _: label(path), params)
+        """,
+    ("path-filter-misses", "what gets the path is not known"): """
+        def kept(params, keep):
+            return jax.tree.map_with_path(lambda path, x: keep(path), params)
+        """,
+    ("stale-shape-comment", "a number stands for a size that is not known"): """
+        def f(x):
+            rows, columns = x.shape
+            y = jnp.zeros((rows, columns))  # (4, columns)
+            return y
+        """,
+    ("dead-parameter", "one of two heads is left out of the loss"): """
+        class Heads(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                h = nn.Dense(8)(x)
+                return nn.Dense(1)(h), nn.Dense(3)(h)
+
+        def update(net: Heads, params, x, y):
+            def loss(params):
+                value, scores = net.apply(params, x)
+                return jnp.mean((scores - y) ** 2)
+
+            return jax.grad(loss)(params)
+
+        def run(key, x, y):
+            net = Heads()
+            return update(net, net.init(key, x), x, y)
+        """,
     ("late-binding-closure", "a decorator keeps the function"): """
         def make(weights, register):
             for weight in weights:

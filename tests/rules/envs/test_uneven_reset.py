@@ -192,6 +192,20 @@ PROGRAMS = {
 
             return jax.lax.scan(body, (0.0, 0.0), rewards)
         """,
+    "what the turn chooses by the flag needs no other reset": """
+        def run(w, x, keys):
+            def body(carry, key):
+                x, streak, total, over = carry  #! carry-never-read
+                x = x + jnp.tanh(w * x + streak)
+                over = jnp.abs(x) > 3.0
+                streak = jnp.where(over, 0, streak + 1)
+                total = jnp.where(over, total + 1, total)
+                x = jnp.where(over, jax.random.normal(key), x)
+                return (x, streak, total, over), x
+
+            (_, _, total, _), path = jax.lax.scan(body, (x, 0, 0, False), keys)
+            return path, total
+        """,
     "the last turn up to which all held": """
         def length(rho):
             mask = (rho[0::2] + rho[1::2]) > 0.0

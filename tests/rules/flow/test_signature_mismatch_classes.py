@@ -90,6 +90,40 @@ PROGRAMS = {
         def run(x, y):
             return Both()(x, y), Both(joined)(x, y), Bound()(x, y)
         """,
+    "what is an instance of a class of another library is no object of this one": """
+        import bijections
+
+        class Shift:
+            def log_det(self, x):
+                return jnp.zeros_like(x)
+
+        class Scale:
+            def log_det(self, x):
+                return jnp.ones_like(x)
+
+        class Wrapped:
+            def __init__(self, inner):
+                self.inner = inner
+
+            def log_det(self, x):
+                return self.inner.log_det(x, 0)
+
+        def converted(one):
+            if isinstance(one, (bijections.Bijection, bijections.Transport)):
+                return Wrapped(one)
+            return one
+
+        def run(x, flag):
+            either = Shift() if flag else Scale()
+            return converted(Shift()).log_det(x), converted(either).log_det(x), converted(lambda x: x)
+
+        class Wrong(Wrapped):
+            def log_det(self, x):
+                return self.inner.log_det(x, 1)  #! signature-mismatch
+
+        def wrong(x):
+            return Wrong(Shift()).log_det(x)
+        """,
     "attr.ib makes fields, whose parameters have no underscores in front": """
         import attr
 

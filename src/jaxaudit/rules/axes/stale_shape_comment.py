@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.declared import agrees
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Declared, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.spans import Span
 
 
@@ -67,7 +67,10 @@ def _judged(value: Value, declared: Declared, shapes: Shapes, calls: tuple[Span,
     dims, span = shapes.of(value).dims, declared.span
     if dims is None or span is None or shapes.of(value).number is not None:
         return
-    if agrees(dims, declared):
+    pairs = zip(dims, declared.for_rank(len(dims)) or (), strict=False)
+    if agrees(dims, declared) and any(name.isdigit() and dim.constant is None for dim, name in pairs):
+        yield unknown(span, f"whether {shape_text(dims)} is what the comment says is not known")
+    elif agrees(dims, declared):
         yield proved(span, f"the comment agrees with {shape_text(dims)}")
     elif not _names_items(dims, declared):
         yield _finding(value, declared, dims, calls)

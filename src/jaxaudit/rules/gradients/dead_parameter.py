@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf
+from jaxaudit.analyses.gradients.graph import reads_parameters
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import entered, left, walk
 from jaxaudit.ir import Op, Program, Value
@@ -152,8 +153,18 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
         yield _finding(gradient, dead, live, flow)
     elif (tree := whole_tree(gradient)) is not None:
         yield unknown(span, f"the leaves of `{tree.name}` are not known")
+    elif (unused := _left_out(gradient)) is not None:
+        run = f"`{unused.qualified.removesuffix('.__call__').rpartition('.')[2]}` on line {unused.span.line}"
+        yield unknown(span, f"{run} does not reach the loss, and whether its parameters are trained is not known")
     else:
         yield proved(span, _reason(gradient, live))
+
+
+def _left_out(gradient: Gradient) -> Op | None:
+    """Return a layer that the function runs, and whose result the loss is not made of."""
+    used = {value for value, _ in gradient.graph.nodes}
+    layers = (op for op in gradient.op.regions[0].walk() if reads_parameters(op))
+    return next((op for op in layers if used.isdisjoint(op.results)), None)
 
 
 def _is_differentiated_again(gradient: Gradient, dead: list[Leaf], flow: Flow) -> bool:

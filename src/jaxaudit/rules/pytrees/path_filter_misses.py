@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin
+from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import EQUALITIES
 from jaxaudit.ir.record import record
@@ -144,8 +145,30 @@ class PathFilterMisses(Rule):
         for op in sorted(asked, key=lambda one: one.span):
             yield unknown(op.span, "whether a path has these keys in these places is not known")
         for op in program.named("tree.map"):
-            if op.paths and op not in wrong | asked:
+            if op.paths and op not in wrong | asked and _is_searched(op, flow):
+                yield unknown(
+                    op.span, "whether what is made of a path has the texts that it is compared with is not known"
+                )
+            elif op.paths and op not in wrong | asked:
                 yield proved(op.span, "no key of the path is compared with a text")
+
+
+def _is_searched(op: Op, flow: Flow) -> bool:
+    """Whether what is made of a path is compared with a text, or given to a function that is not known."""
+
+    def step(value: Value) -> Iterable[Value]:
+        # The name in an entry is a text, and may be compared with one.
+        made = flow.maker(value)
+        named = made is not None and made.name == "py.attr" and made.label in ("key", "name", "idx")
+        return () if named else ahead(flow, value)
+
+    readers = (one for value in walk(op.regions[0].params[:1], step) for one in flow.readers.get(value, ()))
+    return any(one.name == "py.call_unknown" or _compares(one, flow) for one in readers)
+
+
+def _compares(test: Op, flow: Flow) -> bool:
+    tests = test.function in EQUALITIES or test.operator in ("in", "not in")
+    return tests and any(_is_text(one, flow) or isinstance(one, tuple) for one in test.arguments.values())
 
 
 def _asked_of(test: Op, flow: Flow) -> Iterator[tuple[Value, Part]]:

@@ -169,10 +169,26 @@ def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstr
         if isinstance(value, Leaf) and value.options:
             left = tuple(one for one in value.options if one != NONE)
             found[name] = left[0] if len(left) == 1 else replace(value, options=left)
-    for name in _instances(test) if holds else ():
-        if (value := env.get(name)) is not None and _plain_type(it, value) in (tuple, list, dict):
+    for name, asked in _instances(test) if holds else ():
+        if (value := env.get(name)) is not None and _is_something_else(it, value, asked):
             found[name] = it.unknown("what it is an instance of is not known", it.span(test), name)
     return found
+
+
+def _is_something_else(it: Interpreter, value: Abstract, asked: ast.expr) -> bool:
+    """Whether a value cannot be what is seen of it where it is an instance of a class that nothing is known of."""
+    several = value.options if isinstance(value, Leaf) and value.options else (value,)
+    parts = asked.elts if isinstance(asked, ast.Tuple) else [asked]
+    return all(_is_told(it, one) for one in several) and all(
+        _one(it, value, it.evaluate(one)) is None for one in parts for value in several
+    )
+
+
+def _is_told(it: Interpreter, value: Abstract) -> bool:
+    """Whether a value is a container, a function or an object that the code made itself."""
+    box = it.heap[value] if isinstance(value, Ref) else None
+    plain = _plain_type(it, value) in (tuple, list, dict, type(is_instance))
+    return plain or (isinstance(box, ObjectBox) and box.value is None)
 
 
 def matches(it: Interpreter, pattern: ast.pattern, subject: Abstract) -> bool | None:
@@ -221,13 +237,13 @@ def is_for_others(it: Interpreter, test: ast.expr, *, holds: bool) -> bool:
     return any(map(it.frame.gives, _nones(test, holds)))
 
 
-def _instances(test: ast.expr) -> list[str]:
-    """Return the variables that a condition asks the class of: it holds only where they have it."""
+def _instances(test: ast.expr) -> list[tuple[str, ast.expr]]:
+    """Return the variables that a condition asks the class of, with the class: it holds only where they have it."""
     match test:
-        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
-            return [name]
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), asked]):
+            return [(name, asked)]
         case ast.BoolOp(op=ast.And(), values=values):
-            return [name for value in values for name in _instances(value)]
+            return [one for value in values for one in _instances(value)]
         case _:
             return []
 

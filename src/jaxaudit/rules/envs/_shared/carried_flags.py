@@ -38,7 +38,7 @@ def carried_flags(program: Program, facts: Facts) -> Iterator[Obligation]:
                 continue
             if any(is_read(one, flow) for one in (flag, *op.results[at : at + 1])):
                 yield proved(reset.span, f"{named(flag, 'the flag')} is carried into the next turn and read there")
-            elif (other := turn.goes_on(flag, reset)) is not None:
+            elif (other := turn.goes_on(flag, names, reset)) is not None:
                 yield _finding(loop, flag, *other, reset, flow)
 
 
@@ -71,21 +71,32 @@ class _Turn:
 
     def resets(self, op: Op, flags: Collection[Value]) -> bool:
         """Whether a choice by a flag takes something that does not depend on the state in the place of it."""
-        condition, flow = op.value("condition", "pred"), self._flow
-        if condition is None or not any(one in flags for one in walk((condition,), lambda one: _names(one, flow))):
+        if not self._is_chosen_by(op, flags):
             return False
         arms = [op.value("x", "on_true"), op.value("y", "on_false")]
         old = [arm is not None and not self._state.isdisjoint(self._sources(arm)) for arm in arms]
         return sum(old) == 1 and any(not made.isdisjoint(op.results) for _, _, made in self._made_of)
 
-    def goes_on(self, flag: Value, reset: Op) -> tuple[Value, Value] | None:
-        """Return a part of the state that is computed from itself and from what is reset, and its successor."""
+    def _is_chosen_by(self, op: Op, flags: Collection[Value]) -> bool:
+        condition = op.value("condition", "pred") if op.name == "array.select" else None
+        return condition is not None and any(
+            one in flags for one in walk((condition,), lambda one: _names(one, self._flow))
+        )
+
+    def goes_on(self, flag: Value, flags: Collection[Value], reset: Op) -> tuple[Value, Value] | None:
+        """Return a part of the state that is computed from itself and from what is reset, and its successor.
+
+        What the turn itself chooses by the flag is taken care of there, whatever it chooses.
+        """
         moved = {param for param, _, made in self._made_of if not made.isdisjoint(reset.results)}
         for param, after, made in self._made_of:
             maker = self._flow.maker(after)
             plain = param is flag or param in moved or after is param or maker is None
             if not plain and param in made and not moved.isdisjoint(made) and not maker.name.startswith("key."):
-                return param, after
+                names = walk((after,), lambda one: behind(self._flow, one, nothing))
+                chosen = (one for name in names if (one := self._flow.own_maker(name)) is not None)
+                if not any(self._is_chosen_by(one, flags) for one in chosen):
+                    return param, after
         return None
 
 
