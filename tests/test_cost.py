@@ -114,3 +114,44 @@ def reuses(size: int) -> str:
 def test_findings_are_judged_again_where_they_stand_alone() -> None:
     work(HEAD)  # imports
     assert work(reuses(120)) < 2.3 * work(reuses(60))
+
+
+def functions(text: str, size: int) -> str:
+    """The same function many times, each under a name of its own."""
+    return HEAD + "".join(text.replace("f(", f"f{i}(") for i in range(size))
+
+
+FILTERED = """def f(xs, start):
+    def step(c, x):
+        c = 0.9 * c + x
+        return c, c
+
+    last, rows = jax.lax.scan(step, start, xs)
+    return jax.lax.scan(step, last, rows)
+
+"""
+GUARDED = """def f(x):
+    def turn(i, c):
+        return jnp.where(i > 0, c + x[i], c)
+
+    return jax.lax.fori_loop(1, x.shape[0], turn, 0.0)
+
+"""
+
+
+@pytest.mark.parametrize(("text", "size"), [(FILTERED, 60), (GUARDED, 200)], ids=["recursions", "comparisons"])
+def test_loops_beside_others_cost_what_their_number_says(text: str, size: int) -> None:
+    work(HEAD)  # imports
+    assert work(functions(text, 2 * size)) < 2.15 * work(functions(text, size))
+
+
+def moved_by_hand(size: int) -> str:
+    """A value that is moved many times, in a program that also takes and reduces a gradient."""
+    reduced = "def g(p, x):\n    return jax.lax.pmean(jax.grad(lambda q: (q * x).sum())(p), 'i')\n\n"
+    moves = "    x = jnp.tanh(x - 0.1 * (x * p))\n" * size
+    return f"{HEAD}{reduced}def f(p, x):\n{moves}    return x\n"
+
+
+def test_values_that_no_derivative_leads_to_are_looked_at_once() -> None:
+    work(HEAD)  # imports
+    assert work(moved_by_hand(160)) < 2.2 * work(moved_by_hand(80))

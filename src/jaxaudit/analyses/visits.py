@@ -20,6 +20,7 @@ from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, LOOPS, PASSED_ON, REMARKS
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts, is_whole
+from jaxaudit.spans import Span
 
 _INDEXED = ("dynamic_index_in_dim", "index_in_dim", "take")
 
@@ -210,10 +211,11 @@ def guards(one: Visited, facts: Facts) -> Iterator[tuple[Op, Dim]]:
     counted = {index[2] for read in one.reads if (index := _index(read)) is not None and isinstance(index[2], Value)}
     names = {own_name(index, facts) for index in counted if isinstance(index, Value)}
     compared = [op for name in names for op in _comparisons(facts).get(name, ())]
-    # A line that is read for other indices as well is there for them, too.
-    others = (name for name in _comparisons(facts) if name not in names and not _is_again(name, one, facts))
-    shared = {op.span for name in others for op in _comparisons(facts)[name]}
-    for op in sorted((op for op in compared if op.span not in shared), key=facts.places.order.__getitem__):
+    for op in sorted(compared, key=facts.places.order.__getitem__):
+        others = _compared_at(facts)[op.span] - names
+        if not all(_is_again(name, one, facts) for name in others):
+            # A line that is read for other indices as well is there for them, too.
+            continue
         number = met(facts.get(Shapes), op, op.arguments.get("y")).number
         yield from ((op, place) for place in missing if number is not None and _tells(op, place, number, one))
 
@@ -231,6 +233,16 @@ def _comparisons(facts: Facts) -> Mapping[Value, list[Op]]:
     for op in facts.program.mapping(*COMPARISONS):
         if (x := op.value("x")) is not None:
             found[own_name(x, facts)].append(op)
+    return found
+
+
+@remembered
+def _compared_at(facts: Facts) -> Mapping[Span, set[Value]]:
+    """Return what is compared at each place of the program, by what it is called where it was made."""
+    found: defaultdict[Span, set[Value]] = defaultdict(set)
+    for name, ops in _comparisons(facts).items():
+        for op in ops:
+            found[op.span].add(name)
     return found
 
 

@@ -41,10 +41,19 @@ Outline = tuple[tuple[int, int, str], ...]
 
 def outline(text: str) -> Outline:
     """List the functions and classes of a file; none when it cannot be parsed."""
+    return outline_of(parsed(text))
+
+
+def parsed(text: str) -> ast.Module:
+    """Return the syntax of a file, empty when it cannot be parsed."""
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
+        return ast.Module([], [])
+
+
+def outline_of(tree: ast.Module) -> Outline:
+    """List the functions and classes of a file."""
     return tuple(_definitions(tree.body, ""))
 
 

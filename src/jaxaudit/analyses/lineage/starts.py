@@ -7,7 +7,8 @@ runs backwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
 
 from jaxaudit.analyses.lineage.courses import Course
@@ -40,13 +41,20 @@ class Started:
 def started(program: Program, flow: Flow) -> Iterator[Started]:
     """Find every recursion whose start lies on a side of the steps that is known."""
     scans = [found for found, _ in courses(program, flow) if found.op.name == "scan" and found.backwards is not None]
+    through: defaultdict[Value, set[Op]] = defaultdict(set)
+    for found in scans:
+        for array in _seen(flow, found):
+            through[array].add(found.op)
     for found in scans:
         elements = list(found.elements)
         for one, end in found.successors:
             if depends(flow, end, (one.param,)) and depends(flow, end, elements):
                 yield from _taken_from_steps(found, one.start, flow)
                 yield from _left_by_steps(found, one.start, scans, flow)
-                yield from _needed_at_end(found, one.start, scans, flow)
+                stacked = [outside for _, outside in Loop(found.op).stacked]
+                near = set().union(*(through.get(outside, ()) for outside in stacked)) - {found.op}
+                others = [other for other in scans if other.op in near] if near else []
+                yield from _needed_at_end(found, one.start, others, flow)
 
 
 def _taken_from_steps(found: Course, start: Value, flow: Flow) -> Iterator[Started]:
@@ -71,27 +79,31 @@ def _left_by_steps(found: Course, start: Value, scans: list[Course], flow: Flow)
     """
     made = {value for _, array in Loop(found.op).elements for value in _whole(flow, array)}
     left = set(walk((start,), partial(_numbers, flow)))
+    makers = {flow.maker(value) for value in made}
     for other in scans:
         count = len(other.carried)
-        if made.isdisjoint(other.op.results[count:]) or left.isdisjoint(other.op.results[:count]):
+        if (
+            other.op not in makers
+            or made.isdisjoint(other.op.results[count:])
+            or left.isdisjoint(other.op.results[:count])
+        ):
             continue
         side = "first" if other.backwards else "last"
         sure = any(base in other.op.results[count:] and at == side for base, at in _cut(found.op, flow))
-        makers = (flow.maker(value) for value in left)
-        if sure or any(op is not None and op.name in ("grad", "vjp") for op in makers):
+        before = (flow.maker(value) for value in left)
+        if sure or any(op is not None and op.name in ("grad", "vjp") for op in before):
             yield Started(found.op, start, other.op, side == "last", found.backwards is True, sure)
 
 
-def _needed_at_end(found: Course, start: Value, scans: list[Course], flow: Flow) -> Iterator[Started]:
-    """Find out whether a start meets what another loop over the same steps, and over the results, leaves at its end."""
-    stacked = {outside for _, outside in Loop(found.op).stacked}
-    held = _whole(flow, start)
-    for other in scans:
-        loop = Loop(other.op)
-        seen = set().union(*(_whole(flow, array) for _, array in loop.elements))
-        own = set().union(*(_whole(flow, array) for _, array in Loop(found.op).elements))
+def _needed_at_end(found: Course, start: Value, others: list[Course], flow: Flow) -> Iterator[Started]:
+    """Find out whether a start meets what another loop over the same steps leaves at its end.
+
+    These loops go over the results as well.
+    """
+    held, own = _whole(flow, start), _seen(flow, found)
+    for other in others:
         starts = set().union(*(_whole(flow, one.start) for one in other.carried))
-        if other.op is found.op or other.backwards or stacked.isdisjoint(seen) or own.isdisjoint(seen) or held & starts:
+        if other.backwards or own.isdisjoint(_seen(flow, other)) or held & starts:
             continue
         ends = set(other.op.results[: len(other.carried)])
         for value in walk(held, lambda one: ahead(flow, one, through_ops(*KEEPING))):
@@ -101,6 +113,14 @@ def _needed_at_end(found: Course, start: Value, scans: list[Course], flow: Flow)
                 if any(ends & set(walk((one,), partial(_elementwise, flow))) for one in beside):
                     yield Started(found.op, start, op, behind=True, backwards=found.backwards is True, sure=True)
                     return
+
+
+def _seen(flow: Flow, course: Course) -> Set[Value]:
+    """Return what the arrays that a loop goes through are stretches of."""
+    known = flow.table(_seen)
+    if course.op not in known:
+        known[course.op] = set().union(*(_whole(flow, array) for _, array in Loop(course.op).elements))
+    return known[course.op]
 
 
 def _numbers(flow: Flow, value: Value) -> Iterator[Value]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Value
-from jaxaudit.reports.identity import Outline, Sources, enclosing, outline
+from jaxaudit.reports.identity import Outline, Sources, enclosing, outline_of, parsed
 from jaxaudit.reports.types_text import inferred_types, type_text
 from jaxaudit.spans import Span
 
@@ -52,9 +52,9 @@ class Look:
 
     def _file(self, path: str) -> tuple[Sequence[ast.AST], Outline]:
         if path not in self._parsed:
-            text = self.sources(path).text
-            places = outline(text)
-            self._parsed[path] = (tuple(ast.walk(ast.parse(text))) if places else (), places)
+            tree = parsed(self.sources(path).text)
+            places = outline_of(tree)
+            self._parsed[path] = (tuple(ast.walk(tree)) if places else (), places)
         return self._parsed[path]
 
     def written(self, span: Span) -> str:

@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import whole_of
 from jaxaudit.ir import Op
 from jaxaudit.ir.reads import Dead
 from jaxaudit.reports.leads.base import Fact, Look, listed
-from jaxaudit.rules.intent.names import is_newer, is_unwanted
+from jaxaudit.rules.intent.names import is_newer, is_unwanted, older_names
 from jaxaudit.spans import span_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -89,11 +89,12 @@ def _older_reads(function: _Function) -> dict[tuple[str, str, int], list[ast.stm
         names = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
         read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
         for new, line in bound.items():
-            for old in (one for one in sorted(read) if is_newer(new, one) and new not in read):
+            for old in sorted(read & older_names(new)) if new not in read else ():
                 found[old, new, line].append(statement)
         for name in (one.id for one in names if isinstance(one.ctx, ast.Store)):
             bound = {one: line for one, line in bound.items() if not is_newer(one, name)}
-            bound[name] = statement.lineno
+            # Few names say that they are the newer of anything.
+            bound |= {name: statement.lineno} if older_names(name) else {}
     return found
 
 

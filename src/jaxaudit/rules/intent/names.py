@@ -6,6 +6,7 @@ Words are looked up, not parsed: a comment that has a word of purpose and none o
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _CELL = re.compile(r"#?\s?(%%|\+ (\[|\{|\w+=)|[+-]$|In\[)")
 """The marks of Jupytext, of editors and of scripts that Jupyter writes."""
@@ -49,9 +50,16 @@ def is_unwanted(name: str) -> bool:
 
 def is_newer(name: str, old: str) -> bool:
     """Whether a name says that something is the newer version of a variable: `new_h` or `h_next` of `h`."""
-    before = (f"{word}{gap}{old}" for word in _NEWER for gap in ("_", ""))
-    behind = (f"{old}{gap}{word}" for word in (*_NEWER, "tp1", "2") for gap in ("_", ""))
-    return name in (*before, *behind)
+    return old in older_names(name)
+
+
+@lru_cache(maxsize=4096)
+def older_names(name: str) -> frozenset[str]:
+    """Return the names of which a name says that it is the newer version: `h` and `h_new` for `next_h_new`."""
+    rests = [name.removeprefix(word).removeprefix(gap) for word in _NEWER for gap in ("", "_") if name.startswith(word)]
+    behind = (word for word in (*_NEWER, "tp1", "2") if name.endswith(word))
+    rests += [name.removesuffix(word).removesuffix(gap) for word in behind for gap in ("", "_")]
+    return frozenset(rests)
 
 
 def says_shared(name: str) -> bool:

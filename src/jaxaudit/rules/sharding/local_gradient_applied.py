@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Set
+from functools import partial
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -91,8 +93,9 @@ class LocalGradientApplied(Rule):
         flow = facts.flow
         calls = [call for call in applied(program, flow) if call.op.qualified not in APPLIES]
         steps = [_followed(flow, call, leaf) for call in calls for leaf in _leaves(flow, call.gradients)]
-        written = ((call, leaf) for call in by_hand(program, flow) for leaf in _leaves(flow, call.gradients))
-        followed = (_followed(flow, call, leaf) for call, leaf in written)
+        written = [(call, leaf) for call in by_hand(program, flow) for leaf in _leaves(flow, call.gradients)]
+        derived = _derived(flow, {leaf for _, leaf in written})
+        followed = (_followed(flow, call, leaf) for call, leaf in written if leaf in derived)
         steps += [step for step in followed if _renews(flow, step)]
         yield from (one for step in steps for one in _judged(step, steps, flow))
 
@@ -127,19 +130,31 @@ def _is_reduction(op: Op) -> bool:
 
 def _followed(flow: Flow, call: Applied, leaf: Value) -> _Step:
     """Follow what is applied back to the derivative, through whatever changes it."""
-
-    def before(value: Value) -> Iterator[Value]:
-        made = made_as(flow, value)
-        op = flow.maker(made)
-        if made is not value:
-            yield made
-        elif op is not None and op.name != "grad":
-            yield from op.operands
-            yield from (inner for region in op.regions for inner in made_inside(op, region, value))
-
-    makers = [op for value in walk((leaf,), before) if (op := flow.maker(value)) is not None]
+    makers = [op for value in walk((leaf,), partial(_before, flow)) if (op := flow.maker(value)) is not None]
     derivatives = dict.fromkeys(op for op in makers if op.name == "grad")
     return _Step(call, leaf, tuple(derivatives), tuple(op for op in makers if _is_reduction(op)))
+
+
+def _before(flow: Flow, value: Value) -> Iterator[Value]:
+    made = made_as(flow, value)
+    op = flow.maker(made)
+    if made is not value:
+        yield made
+    elif op is not None and op.name != "grad":
+        yield from op.operands
+        yield from (inner for region in op.regions for inner in made_inside(op, region, value))
+
+
+def _derived(flow: Flow, leaves: Set[Value]) -> Set[Value]:
+    """Return the values that derivatives lead to, of all that some values are made of: of most numbers none is."""
+    ahead: defaultdict[Value, list[Value]] = defaultdict(list)
+    derivatives: list[Value] = []
+    for value in walk(leaves, partial(_before, flow)):
+        for one in _before(flow, value):
+            ahead[one].append(value)
+        made = flow.maker(value)
+        derivatives += [value] if made is not None and made.name == "grad" else []
+    return set(walk(derivatives, lambda one: ahead.get(one, ())))
 
 
 def _renews(flow: Flow, step: _Step) -> bool:

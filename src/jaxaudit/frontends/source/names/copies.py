@@ -164,9 +164,14 @@ def _copies_among(lines: Sequence[_Line]) -> Iterator[tuple[_Line, _Line, _Chang
 
 def _changed(first: _Line, second: _Line) -> _Change | None:
     """Return the one word by which all names that differ do so."""
-    pairs = [pair for pair in zip(first.names, second.names, strict=True) if pair[0] != pair[1]]
-    changes = {_change(*pair) for pair in pairs}
-    return changes.pop() if len(pairs) >= _FEWEST_CHANGED and len(changes) == 1 else None
+    change, count = None, 0
+    for old, new in zip(first.names, second.names, strict=True):
+        if old != new:
+            found = _change(old, new)
+            if found is None or (change is not None and found != change):
+                return None
+            change, count = found, count + 1
+    return change if count >= _FEWEST_CHANGED else None
 
 
 def _stayed(first: _Line, second: _Line, change: _Change) -> Iterator[_Stayed]:
