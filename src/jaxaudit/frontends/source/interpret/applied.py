@@ -9,19 +9,24 @@ from __future__ import annotations
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import library
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.notes import misfits
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
-from jaxaudit.frontends.source.values.structure import rebuild
+from jaxaudit.frontends.source.values.structure import materialise, rebuild
 from jaxaudit.ir import Value
+from jaxaudit.ir.record import replace
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 APPLY = "flax.linen.Module.apply"
 INIT = "flax.linen.Module.init"
+_STREAM = "flax.linen.Module.make_rng"
 RUNS = frozenset((APPLY, INIT, "flax.linen.Module.init_with_output"))
+STARTS = frozenset(("flax.linen.Module.param", "flax.linen.Module.variable"))
+"""Methods that make a parameter or a variable by calling a function, the first time."""
 _OPTIONS = frozenset(("method", "mutable", "rngs", "capture_intermediates"))
 
 
@@ -29,6 +34,29 @@ def run(it: Interpreter, ref: Ref, box: ObjectBox, name: str, row: Row, given: A
     """Interpret a run of a module; where its code cannot be followed, the op of the call is all there is."""
     made = library.emit_row(it, row, name, given, span, ref)
     return _followed(it, _called(it, ref, box, given), made, name, given, span)
+
+
+def start(it: Interpreter, ref: Ref, name: str, row: Row, given: Arguments, span: Span) -> Abstract:
+    """Interpret `self.param("scale", init, shape)`: the parameter is like what the function gives for a new key.
+
+    What a run is given has its shape, and nothing else of it.
+    """
+    made = library.emit_row(it, row, name, given, span, ref)
+    at = row.position("init_fn")
+    function = given.get(at, "init_fn")
+    known = isinstance(function, FunctionValue | BoundMethod | PartialValue) and isinstance(made, Leaf)
+    if not known or given.star is not None or given.stars is not None:
+        return made
+    stream = library.row_of(_STREAM) if name.endswith(".param") else None
+    key = () if stream is None else (library.emit_row(it, stream, _STREAM, Arguments(), span, ref),)
+    words = {word: value for word, value in given.keywords.items() if word not in ("name", "col", "init_fn", "unbox")}
+    out = it.call(function, Arguments((*key, *given.positional[at + 1 :]), words), span)
+    arrays = rebuild(out, lambda leaf: leaf, it, number=lambda one: Leaf(materialise(it, one, span)))
+    like = leaf_by_leaf(it, arrays, made.value, span)
+    if not made.cls:
+        return like
+    # A variable is an object around the array.
+    return replace(like, cls=made.cls) if isinstance(like, Leaf) else made
 
 
 def run_layer(it: Interpreter, layer: Leaf, name: str, given: Arguments, span: Span) -> Abstract | None:
