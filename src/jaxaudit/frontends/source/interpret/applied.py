@@ -7,7 +7,7 @@ is known, and it depends on what the op of the call drew.
 from __future__ import annotations
 
 from jaxaudit.frontends.source.classes.members import find_in_class
-from jaxaudit.frontends.source.interpret import library
+from jaxaudit.frontends.source.interpret import control_flow, library
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.notes import misfits
@@ -50,7 +50,10 @@ def start(it: Interpreter, ref: Ref, name: str, row: Row, given: Arguments, span
     stream = library.row_of(_STREAM) if name.endswith(".param") else None
     key = () if stream is None else (library.emit_row(it, stream, _STREAM, Arguments(), span, ref),)
     words = {word: value for word, value in given.keywords.items() if word not in ("name", "col", "init_fn", "unbox")}
-    out = it.call(function, Arguments((*key, *given.positional[at + 1 :]), words), span)
+    # A run that is given the parameter only looks at what the function would make of an abstract key.
+    out = control_flow.shaped(it, Arguments((function, *key, *given.positional[at + 1 :]), words), span)
+    if out is None:
+        return made
     arrays = rebuild(out, lambda leaf: leaf, it, number=lambda one: Leaf(materialise(it, one, span)))
     like = leaf_by_leaf(it, arrays, made.value, span)
     if not made.cls:
