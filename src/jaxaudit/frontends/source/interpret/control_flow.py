@@ -286,10 +286,6 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
     return handler
 
 
-shaped = _runs("abstract", spelling="jax.eval_shape")
-"""Runs a function for the shapes of what it makes; what it is given besides arrays stays as it is."""
-
-
 def lax_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Interpret `lax.map(f, xs)`."""
     function, items = given.get(0, "f"), given.get(1, "xs")
