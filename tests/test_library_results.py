@@ -26,6 +26,8 @@ import jax
 import jax.numpy as jnp
 import optax
 from flax import nnx
+from tensorflow_probability.substrates.jax import bijectors as tfb
+from tensorflow_probability.substrates.jax import distributions as tfd
 
 key = jax.random.key(0)
 x = jnp.ones((8, 16, 5))
@@ -234,6 +236,19 @@ distrax.MultivariateNormalDiag(loc=x, scale_diag=jnp.ones(5)).log_prob | x
 distrax.MultivariateNormalDiag(loc=x, scale_diag=x).sample_and_log_prob | seed=key
 distrax.MultivariateNormalDiag(loc=x, scale_diag=x).entropy |
 distrax.Dirichlet(concentration=x).sample | seed=key
+distrax.Transformed(distribution=distrax.Normal(x, 1.0), bijector=distrax.Tanh()).log_prob | x
+distrax.Transformed(distribution=distrax.Normal(x, x), bijector=distrax.Chain([distrax.Tanh(), distrax.Sigmoid()])).sample_and_log_prob | seed=key
+distrax.Transformed(distribution=distrax.MultivariateNormalDiag(x, x), bijector=distrax.Block(distrax.Tanh(), ndims=1)).sample_and_log_prob | seed=key
+distrax.Transformed(distribution=distrax.MultivariateNormalDiag(x, x), bijector=distrax.Block(distrax.Tanh(), 1)).log_prob | x
+distrax.Transformed(distribution=distrax.MultivariateNormalDiag(x, x), bijector=distrax.Inverse(distrax.Block(distrax.Sigmoid(), 1))).sample | seed=key
+distrax.Independent(distribution=distrax.Normal(x, 1.0), reinterpreted_batch_ndims=1).log_prob | x
+distrax.Independent(distribution=distrax.Normal(x, x), reinterpreted_batch_ndims=2).sample_and_log_prob | seed=key
+distrax.Independent(distribution=distrax.Bernoulli(logits=x), reinterpreted_batch_ndims=1).sample | seed=key
+tfd.TransformedDistribution(distribution=tfd.Normal(x, 1.0), bijector=tfb.Tanh()).log_prob | half * 0.5
+tfd.TransformedDistribution(distribution=tfd.MultivariateNormalDiag(x, x), bijector=tfb.Tanh()).sample | seed=key
+tfd.TransformedDistribution(distribution=tfd.MultivariateNormalDiag(x, x), bijector=tfb.Chain([tfb.Tanh(), tfb.Invert(tfb.Sigmoid())])).log_prob | x
+tfd.Independent(distribution=tfd.Normal(x, 1.0), reinterpreted_batch_ndims=2).sample | sample_shape=(3,), seed=key
+tfd.Independent(distribution=tfd.Normal(x, 1.0), reinterpreted_batch_ndims=2).log_prob | x
 distrax.OneHotCategorical(logits=x).log_prob | x
 distrax.OneHotCategorical(logits=x).sample | seed=key
 """

@@ -19,6 +19,19 @@ def _made(library: str, *, numbers: str, choices: str, vectors: str) -> Table:
     )
 
 
+def _composed(distributions: str, transformed: str, bijectors: str, spec: str) -> Table:
+    """Build the rows of distributions that are made of others, and of bijectors that change each number by itself."""
+    return merge(
+        rows(distributions, "py.call_library", f"""
+            {transformed}: distribution bijector
+            """, result="itself", roles="distribution.transformed", plain=_PLAIN),
+        rows(distributions, "py.call_library", """
+            Independent: distribution reinterpreted_batch_ndims
+            """, result="itself", roles="distribution.independent", plain=_PLAIN),
+        rows(bijectors, "py.call_library", f"Tanh Sigmoid:\nChain: bijectors\n{spec}", result="itself", roles="bijector.each", plain=_PLAIN),
+    )
+
+
 _PLAIN = "dtype validate_args allow_nan_stats name"
 """Options that leave the shapes of a distribution alone."""
 
@@ -42,6 +55,7 @@ _DISTRAX = merge(
         Dirichlet: concentration
         OneHotCategorical: logits probs dtype
         """),
+    _composed("distrax", "Transformed", "distrax", "Block: bijector ndims\nInverse: bijector"),
     # `seed` and `sample_shape` come by keyword alone.
     rows("distrax", "key.draw", """
         *.sample: -> drawn(sample_shape)
@@ -169,6 +183,7 @@ _TFP_ROWS = merge(
         Dirichlet: concentration
         OneHotCategorical: logits probs dtype
         """),
+    _composed(f"{_TFP}.distributions", "TransformedDistribution", f"{_TFP}.bijectors", "Invert: bijector"),
     rows(f"{_TFP}.distributions", "key.draw", """
         *.sample: sample_shape seed -> drawn(sample_shape)
         *.experimental_sample_and_log_prob: sample_shape seed -> (drawn(sample_shape), drawn_scores(sample_shape))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jaxaudit.libraries.table import Table, merge, rows
 
 
@@ -9,21 +11,39 @@ def _gymnax_like(package: str) -> Table:
     """Builds the rows of a package with gymnax's interface, in which both `reset` and `step` take a key."""
     return merge(
         rows(package, "key.draw", """
-            *.reset *.reset_env: key params
-            *.step *.step_env: key state action params -> (?, state', [], bool[], ?)
+            *.reset *.reset_env: key params -> (observed(), ?)
+            *.step *.step_env: key state action params -> (observed(), state', [], bool[], ?)
             *.sample: key
             """, key="key"),
         rows(package, "py.call_library", """
             *.action_space *.observation_space *.state_space: params
-            """, result=f"{package}.environments.spaces.Space"),
+            """, result=f"{package}.environments.spaces.Space", roles="environment.space"),
     )
 
+
+ENVIRONMENTS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...] | int]] = {
+    "CartPole-v1": ((4,), 2),
+    "Acrobot-v1": ((6,), 3),
+    "Pendulum-v1": ((3,), (1,)),
+    "MountainCar-v0": ((2,), 3),
+    "MountainCarContinuous-v0": ((2,), (1,)),
+    "Asterix-MinAtar": ((10, 10, 4), 5),
+    "Breakout-MinAtar": ((10, 10, 4), 3),
+    "Freeway-MinAtar": ((10, 10, 7), 3),
+    "SpaceInvaders-MinAtar": ((10, 10, 6), 4),
+}
+"""Environments of gymnax, as they are made without options: the shape of an observation, and that of an action or how
+many actions there are to choose from."""
 
 _GYMNAX = merge(
     _gymnax_like("gymnax"),
     rows("gymnax", "py.call_library", """
         make: env_id
-        """, result="(gymnax.environments.environment.Environment, gymnax.environments.environment.EnvParams)"),
+        """, result="(gymnax.environments.environment.Environment, gymnax.environments.environment.EnvParams)", roles="environment.make"),
+    rows("gymnax.environments.spaces", "py.call_library", """
+        Box: low high shape dtype
+        Discrete: num_categories
+        """, result="itself", roles="space"),
     # The wrappers for gym and dm_env keep a key of their own.
     rows("gymnax.wrappers", "py.random", """
         GymnaxToGymWrapper.reset GymnaxToVectorGymWrapper.reset:

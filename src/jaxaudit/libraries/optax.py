@@ -9,7 +9,7 @@ _TRANSFORMATION = "optax.GradientTransformation"
 
 _OPTIMIZERS = merge(
     rows(_NAME, "py.call_library", """
-        fromage sgd sign_sgd: learning_rate
+        fromage sgd sign_sgd: learning_rate:schedule
         freeze: mask
         adaptive_grad_clip: clipping eps
         centralize identity keep_params_nonnegative set_to_zero zero_nans:
@@ -18,13 +18,13 @@ _OPTIMIZERS = merge(
         clip_by_global_norm: max_norm
         normalize_by_update_norm: scale_factor eps
         scale: step_size
-        scale_by_learning_rate: learning_rate
+        scale_by_learning_rate: learning_rate:schedule
         """, result=_TRANSFORMATION, roles="optimizer.direct"),
     rows(_NAME, "py.call_library", "add_decayed_weights: weight_decay mask", result=_TRANSFORMATION,
          roles="optimizer.direct optimizer.decay"),
     rows(_NAME, "py.call_library", """
         polyak_sgd: max_learning_rate
-        scale_by_schedule: step_size_fn
+        scale_by_schedule: step_size_fn:schedule
         MultiSteps.gradient_transformation:
         """, result=_TRANSFORMATION),
     rows(_NAME, "py.call_library", """
@@ -37,14 +37,14 @@ _OPTIMIZERS = merge(
         with_extra_args_support: tx
         """, result=_TRANSFORMATION, roles="optimizer.chain"),
     rows(_NAME, "py.call_library", """
-        adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad: learning_rate
-        lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate
-        optimistic_gradient_descent radam rmsprop rprop signum sm3 yogi: learning_rate
+        adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad: learning_rate:schedule
+        lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate:schedule
+        optimistic_gradient_descent radam rmsprop rprop signum sm3 yogi: learning_rate:schedule
         ema trace: decay
         apply_every: k
-        contrib.acprop contrib.ademamix contrib.adopt contrib.cocob contrib.dadapt_adamw: learning_rate
-        contrib.dog contrib.dowg contrib.madgrad contrib.momo contrib.momo_adam contrib.muon: learning_rate
-        contrib.prodigy contrib.sophia: learning_rate
+        contrib.acprop contrib.ademamix contrib.adopt contrib.cocob contrib.dadapt_adamw: learning_rate:schedule
+        contrib.dog contrib.dowg contrib.madgrad contrib.momo contrib.momo_adam contrib.muon: learning_rate:schedule
+        contrib.prodigy contrib.sophia: learning_rate:schedule
         contrib.schedule_free_adamw contrib.schedule_free_sgd contrib.simplified_ademamix: *args
         scale_by_adam: b1 b2 eps eps_root mu_dtype
         scale_by_rms: decay eps initial_scale
@@ -55,7 +55,7 @@ _OPTIMIZERS = merge(
     rows(_NAME, "py.call_library", "chain named_chain: *args", result=_TRANSFORMATION, roles="optimizer.chain"),
     rows(_NAME, "py.call_library", "scale_by_*: *args", result=_TRANSFORMATION),
     rows(f"{_NAME}.contrib", "py.call_library", """
-        galore: learning_rate
+        galore: learning_rate:schedule
         reduce_on_plateau: factor
         mechanize sam schedule_free: *args
         scale_by_*: *args
@@ -63,7 +63,7 @@ _OPTIMIZERS = merge(
     # The key is kept in the optimizer's state and split at each update.
     rows(_NAME, "key.draw", """
         add_noise: eta gamma key
-        noisy_sgd: learning_rate eta gamma key
+        noisy_sgd: learning_rate:schedule eta gamma key
         contrib.differentially_private_aggregate: l2_norm_clip noise_multiplier key
         """, key="key", result=_TRANSFORMATION),
     rows(_NAME, "py.call_library", "inject_hyperparams: inner_factory static_args", result="optax.InjectedFactory"),

@@ -77,6 +77,15 @@ class UnrolledLoop(Rule):
         for layer, k in zip(model.layers, keys):
             x = layer(x, key=k)
         return x
+
+    ## only the shape is asked for
+    def total(xs):
+        state = xs[0]
+        for t in range(1, xs.shape[0]):
+            state = 0.9 * state + xs[t]
+        return state
+
+    like = jax.eval_shape(total, jnp.ones((80, 3)))
     """
     invalid = """
     ## over the leading axis
@@ -115,11 +124,16 @@ class UnrolledLoop(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every Python loop in staged code that carries traced values."""
         found, shapes, flow = facts.get(TracingFacts), facts.get(Shapes), facts.flow
-        carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
+        carrying = {visit.op for visit in found.of("py.loop") if _compiles(visit) is not None and _carries(visit)}
         for stage, elements in _loops(found):
             if elements[0].stack[-1] in carrying:
                 yield from _judge(elements, stage, shapes)
         yield from (one for visit in found.of("py.test") for one in _counting(visit, flow))
+
+
+def _compiles(visit: Visit) -> Op | None:
+    """Return what stages something to be compiled: where only shapes are asked for, nothing is."""
+    return None if visit.stage is None or visit.stage.name == "abstract" else visit.stage
 
 
 def _carries(visit: Visit) -> bool:
@@ -130,8 +144,9 @@ def _loops(found: TracingFacts) -> Iterable[tuple[Op, list[Visit]]]:
     """Return what each loop in staged code goes over, several things under `zip`, and what stages it."""
     loops: dict[tuple[Op, ...], tuple[Op, list[Visit]]] = {}
     for visit in found.of("py.element"):
-        if visit.stage is not None and visit.stack:
-            loops.setdefault(visit.stack, (visit.stage, []))[1].append(visit)
+        stage = _compiles(visit)
+        if stage is not None and visit.stack:
+            loops.setdefault(visit.stack, (stage, []))[1].append(visit)
     return loops.values()
 
 
@@ -150,11 +165,12 @@ def _judge(elements: list[Visit], stage: Op, shapes: Shapes) -> Iterator[Obligat
 def _counting(visit: Visit, flow: Flow) -> Iterator[Obligation]:
     """Judge a `while` of Python that counts to a number."""
     loop = visit.stack[-1] if visit.stack else None
-    if visit.stage is None or loop is None or loop.name != "py.while" or visit.op.construct != "while":
+    stage = _compiles(visit)
+    if stage is None or loop is None or loop.name != "py.while" or visit.op.construct != "while":
         return
     turns = _turns(visit.op, loop, flow)
     if turns is not None and turns >= _MANY and len(loop.operands) > 1:
-        yield _violation(visit.op, visit.stage, f"{turns} turns")
+        yield _violation(visit.op, stage, f"{turns} turns")
 
 
 def _turns(test: Op, loop: Op, flow: Flow) -> int | None:

@@ -17,11 +17,16 @@ from jaxaudit.libraries.rows import Row
 
 SHAPES = frozenset(("batch", "event", "dtype"))
 """What the fact of a distribution says about it."""
+_EACH = "bijector.each"
 _ROLES = frozenset(f"distribution.{kind}" for kind in ("numbers", "choices", "vectors"))
 
 
 def made(look: Look, name: str, row: Row) -> ShapeFact | None:
     """Return a new distribution with the shapes of its batch and of one event; None where it is none that is known."""
+    if _EACH in row.roles:
+        return ShapeFact(layer=Layer(name, texts=((_EACH, ""),))) if _is_each(look) else NOTHING
+    if "distribution.transformed" in row.roles or "distribution.independent" in row.roles:
+        return _composed(look, name, row)
     if not row.roles & _ROLES:
         return None
     given = {key: value for key, value in look.op.arguments.items() if value is not None}
@@ -36,9 +41,45 @@ def made(look: Look, name: str, row: Row) -> ShapeFact | None:
     return ShapeFact(layer=Layer(name, (("batch", array(batch)), ("event", array(event))), texts))
 
 
+def _is_each(look: Look) -> bool:
+    """Whether a new bijector changes each number by itself, as all do that it is made of."""
+    inner = [fact for one in ("bijector", "bijectors") if look.has(one) for fact in _each_of(look.fact(one))]
+    made_of = look.op.arguments.keys() & {"bijector", "bijectors"}
+    known = look.op.arguments.keys() <= {"bijector", "bijectors", "ndims", "name"}
+    return known and (bool(inner) or not made_of) and all(map(_is_elementwise, inner))
+
+
+def _each_of(fact: ShapeFact) -> tuple[ShapeFact, ...]:
+    return (fact,) if fact.items is None else fact.items
+
+
+def _is_elementwise(fact: ShapeFact) -> bool:
+    return fact.layer is not None and _EACH in fact.layer.names
+
+
+def _composed(look: Look, name: str, row: Row) -> ShapeFact:
+    """Return a distribution of what a bijector makes of another one, or one over arrays of those over their entries."""
+    shapes = _shapes_of(look.fact("distribution"))
+    if shapes is None or not look.op.arguments.keys() <= row.plain | set(row.params):
+        return NOTHING
+    batch, event = shapes
+    if "distribution.independent" in row.roles:
+        count = look.raw("reinterpreted_batch_ndims")
+        if not isinstance(count, int) or not 0 <= count <= len(batch):
+            return NOTHING
+        batch, event = batch[: len(batch) - count], (*batch[len(batch) - count :], *event)
+    elif not _is_elementwise(look.fact("bijector")):
+        return NOTHING
+    return ShapeFact(layer=Layer(name, (("batch", array(batch)), ("event", array(event)))))
+
+
 def _shapes(look: Look) -> tuple[Dims, Dims] | None:
     """Return the shapes of the batch and of one event."""
-    layer = look.fact("self").layer
+    return _shapes_of(look.fact("self"))
+
+
+def _shapes_of(distribution: ShapeFact) -> tuple[Dims, Dims] | None:
+    layer = distribution.layer
     batch, event = (None, None) if layer is None else (layer.get("batch"), layer.get("event"))
     if batch is None or event is None or batch.dims is None or event.dims is None:
         return None

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, j
 from jaxaudit.analyses.shapes.literals import array_dims
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers, meshes
+from jaxaudit.analyses.shapes.transfer import convolve, distributions, environments, layers, meshes
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
 from jaxaudit.ir import REST
@@ -66,7 +66,7 @@ _OF_NUMBERS: Mapping[str, Callable[[Look], ShapeFact]] = {
 def _made(look: Look, name: str) -> ShapeFact:
     """Return the fact of a new layer or distribution."""
     row = lookup(name)
-    found = None if row is None else distributions.made(look, name, row)
+    found = None if row is None else distributions.made(look, name, row) or environments.made(look, name, row)
     return layers.made(look, name) if found is None else found
 
 

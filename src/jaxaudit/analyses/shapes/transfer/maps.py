@@ -250,7 +250,9 @@ def _leaf(look: Look) -> ShapeFact:
     """Return a leaf of a tree: what lies there, where the tree is known leaf by leaf, else what it is like."""
     parts, at = look.fact("tree").parts, look.op.position
     known = parts is not None and at is not None and len(parts) == look.op.target_count
-    return parts[at] if parts is not None and at is not None and known else look.first()
+    like = parts[at] if parts is not None and at is not None and known else look.first()
+    # A number is like another number whatever the two are.
+    return array((), like.dtype, weak=like.weak) if like.number is not None else like
 
 
 def _tree(look: Look) -> ShapeFact:

@@ -22,6 +22,7 @@ from jaxaudit.analyses.shapes.facts import (
 )
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
 from jaxaudit.analyses.shapes.mapped import without_axis
+from jaxaudit.analyses.shapes.transfer import environments
 from jaxaudit.analyses.shapes.transfer.index import index_array
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import joined_tuples
@@ -59,6 +60,9 @@ def _attribute(look: Look) -> ShapeFact:
     if name == "value" and base.dims is not None:
         # A variable of flax is known by the array it holds.
         return base
+    known = environments.attribute(base, name)
+    if known is not None:
+        return known
     if base.layer is not None and base.layer.name in _LIMITS:
         return _limit(base, name, integers=base.layer.name in _OF_INTEGERS)
     return ShapeFact(symbol=f"{base.symbol}.{name}", born=base.born) if base.symbol and name else NOTHING

@@ -15,13 +15,17 @@ from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, integer, sequence
 from jaxaudit.analyses.shapes.literals import array_like, shaped
 from jaxaudit.analyses.shapes.mapped import without_axis
-from jaxaudit.analyses.shapes.transfer import distributions, keys, layers, windows
+from jaxaudit.analyses.shapes.transfer import distributions, environments, keys, layers, windows
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Like, Made, Number, Parts, Result, Shaped
 
 _ALWAYS = frozenset(("self", "key", "dtype", "param_dtype", "out_sharding"))
 """Arguments that every stated result takes into account."""
+
+
+_STATED = distributions.SHAPES | environments.SPACES
+"""What facts of objects say that are no options of theirs."""
 
 
 def stated(look: Look, name: str) -> ShapeFact | None:
@@ -32,7 +36,7 @@ def stated(look: Look, name: str) -> ShapeFact | None:
     if not look.op.arguments.keys() <= _modelled(name):
         return NOTHING
     layer = look.fact("self").layer
-    if layer is not None and not layer.names <= _modelled(layer.name) | row.computed_from | distributions.SHAPES:
+    if layer is not None and not layer.names <= _modelled(layer.name) | row.computed_from | _STATED:
         return NOTHING
     return _computed(look, row.result)
 
@@ -112,6 +116,7 @@ _FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
     "per_label": _per_label,
     **keys.FUNCTIONS,
     **distributions.FUNCTIONS,
+    **environments.FUNCTIONS,
     **layers.FUNCTIONS,
     **windows.FUNCTIONS,
 }

@@ -158,9 +158,19 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return Attribute(base, name)
     if member is None and box.value in it.outside and (left := it.stores.function(box.cls, name, base)) is not None:
         return left
+    if member is None and (hook := _hook(box, name)) is not None:
+        return it.call(BoundMethod(hook, base), Arguments((Const(name),)), span)
     if member is None and _set_up(it, base, box, span):
         return _object_attribute(it, base, it.heap[base], name, span)  # type: ignore[arg-type]
     return _read_through(it, base, box, name, span)
+
+
+def _hook(box: ObjectBox, name: str) -> FunctionValue | None:
+    """Return what Python calls for an attribute that an object surely lacks: a wrapper asks what it wraps."""
+    hook = find_in_class(box.cls, "__getattr__")
+    strange = has_unknown_base(box.cls) or not bases("neutral").issuperset(library_bases(box.cls))
+    lacks = box.value is None and not strange and not name.startswith("__")
+    return hook if lacks and isinstance(hook, FunctionValue) else None
 
 
 def _is_hidden(cls: ClassValue, name: str) -> bool:

@@ -128,7 +128,8 @@ def unfollowable(it: Interpreter, function: FunctionValue) -> str:
     """Return why a call cannot be followed into a function; empty when it can."""
     if is_abstract(function):
         return f"`{function.name}` is abstract"
-    if function.node in it.active:
+    # An object that hands on what it is asked for mostly wraps one of its kind: that chain ends, a recursion need not.
+    if function.node in it.active and function.name != "__getattr__":
         return "recursive calls are not followed"
     if len(it.active) >= MAX_DEPTH:
         return f"calls are followed {MAX_DEPTH} deep"

@@ -116,8 +116,7 @@ class Interpreter:
         """Objects that come from outside: the parameters of roots, and what is read from them or handed on."""
         self.replaceable: dict[Value, str] = {}
         """Methods that were read of objects which may have others in their place, by name."""
-        self.handed: set[int] = set()
-        """Containers and objects that were given to code out of sight, which may have changed them."""
+        self.handed: set[int] = set()  # Containers and objects given to code out of sight, which may have changed them.
         self.observed: dict[Value, ArrayType] = {}
         """The types that arguments had in runs and tests."""
         self.options: dict[Value, dict[str, Abstract]] = {}
@@ -139,6 +138,7 @@ class Interpreter:
         self.chosen: dict[Value, tuple[tuple[Sides, Abstract], ...]] = {}
         """For values that a condition chose, what it asked for each of the things it may be."""
         self.set_up: set[int] = set()  # The linen modules whose `setup` was run.
+        self.schedules: set[FunctionNode] = set()  # What optimizers call with the number of steps taken.
         self.optimizers: dict[ast.AST, FunctionValue] = {}  # For the `update` of an optimizer its `init`.
         self.written: dict[Span, dict[str, Span]] = {}
         """Where the options of a transformation stand, by the place of the call that made it."""

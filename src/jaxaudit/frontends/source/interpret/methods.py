@@ -277,6 +277,8 @@ def _object_method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: 
         row = lookup(f"{base}.{name}")
         if row is not None and f"{base}.{name}" in applied.RUNS:
             return applied.run(it, ref, box, f"{base}.{name}", row, given, span)
+        if row is not None and f"{base}.{name}" in applied.STARTS:
+            return applied.start(it, ref, f"{base}.{name}", row, given, span)
         if row is not None:
             made = library.emit_row(it, row, f"{base}.{name}", given, span, ref)
             return _newer(it, box, row, given, made, span)

@@ -1,7 +1,7 @@
 """Functions that a library calls by a protocol of its own, so that their arguments are known to belong together.
 
 An optimizer of optax is a pair of functions. Whoever calls them gives `update` a state that `init` made, and gradients
-and parameters of one structure.
+and parameters of one structure. A schedule is given the number of steps that were taken.
 """
 
 from __future__ import annotations
@@ -12,13 +12,21 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.model import Leaf
+from jaxaudit.ir import Declared
+from jaxaudit.ir.basis import Basis
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 
 def note(it: Interpreter, row: Row | None, given: Arguments) -> None:
-    """Note the two functions of a new optimizer."""
-    if row is None or "optimizer.make" not in row.roles or given.star is not None or given.stars is not None:
+    """Note the two functions of a new optimizer, and the schedule that it goes by."""
+    if row is None:
+        return
+    for name, kind in row.kinds.items():
+        schedule = given.get(row.position(name), name) if kind == "schedule" else None
+        if isinstance(schedule, FunctionValue) and _takes(schedule, 1):
+            it.schedules.add(schedule.node)
+    if "optimizer.make" not in row.roles or given.star is not None or given.stars is not None:
         return
     init, update = given.get(0, "init"), given.get(1, "update")
     if isinstance(init, FunctionValue) and isinstance(update, FunctionValue) and _takes(init, 1) and _takes(update, 3):
@@ -27,6 +35,9 @@ def note(it: Interpreter, row: Row | None, given: Arguments) -> None:
 
 def by_protocol(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Arguments:
     """Return the arguments of a function that nobody visibly calls as the library would give them."""
+    if function.node in it.schedules and len(given.positional) == 1 and isinstance(count := given.positional[0], Leaf):
+        where = f"{function.module.path}:steps"
+        it.declared.setdefault(count.value, Declared((), where, "library", basis=Basis.DECLARED))
     init = it.optimizers.get(function.node)
     if init is None or len(given.positional) != 3 or _takes_apart(function):
         return given
