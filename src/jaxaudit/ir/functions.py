@@ -317,6 +317,8 @@ LABELS = _ids("one_hot smooth_labels")
 
 TRIANGLES = _ids("tril triu")
 """Keep one half of a matrix, and put zeros in the other one."""
+CAUSAL = TRIANGLES | _ids("tri make_causal_mask")
+"""Make masks that hide what comes later."""
 MASKS = TRIANGLES | _ids("tri one_hot bernoulli make_causal_mask make_attention_mask combine_masks")
 """Make arrays that say which elements count."""
 

@@ -104,6 +104,45 @@ PROGRAMS = {
         ys = jnp.sin(xs[:, 0])
         out = jax.vmap(lambda i: (xs[i] @ w[0] - ys[i]) ** 2)(jnp.arange(N)).mean()
         """,
+    "rates that generations hand on": """
+        MEMBERS = 5
+
+        def fit(key, rates):
+            def one(key):
+                v = jax.random.normal(key, (D,))
+                for _ in range(3):
+                    v = v - rates * jax.grad(lambda v: jnp.mean((xs @ v) ** 2))(v)
+                return jnp.mean((xs @ v) ** 2)
+            return jax.vmap(one)(jax.random.split(key, MEMBERS))  #! batched-argument-broadcast
+
+        rates = jnp.linspace(0.1, 0.5, MEMBERS)
+        for key in keys:
+            order = jnp.argsort(fit(key, rates))
+            rates = jnp.concatenate([rates[order[:3]], 0.8 * rates[order[:2]]])
+        """,
+    "widths of filters that a scan renews": """
+        FILTERS = 5
+
+        def respond(widths, key):
+            inputs = jax.random.normal(key, (FILTERS, D))
+            seen = jax.lax.map(lambda x: jnp.exp(-((x @ w) / widths) ** 2).sum(), inputs)  #! batched-argument-broadcast
+            return jnp.concatenate([widths[1:], widths[:1]]), seen
+
+        _, seen = jax.lax.scan(respond, jnp.ones(FILTERS), keys)
+        """,
+    "rates that go along": """
+        MEMBERS = 5
+
+        def fit(key, rates):
+            def one(key, rate):
+                v = jax.random.normal(key, (D,))
+                return v - rate * jax.grad(lambda v: jnp.mean((xs @ v) ** 2))(v)
+            return jax.vmap(one)(jax.random.split(key, MEMBERS), rates)
+
+        rates = jnp.linspace(0.1, 0.5, MEMBERS)
+        for key in keys:
+            rates = jnp.concatenate([rates[:3], fit(key, rates).mean(1)[:2]])
+        """,
     "standardised by all": """
         ys = xs @ w
         out = jax.vmap(lambda x: (x - ys.mean(axis=0)) / ys.std(axis=0))(xs)

@@ -149,19 +149,21 @@ class Judge:
         for op in self._around(meeting.op):
             over = self._turns(op).labels
             if related(over, astray.dim.labels) and not related(over, other.dim.labels):
-                whole = self._read_whole(op, astray.value, over)
+                whole = self._read_whole(op, astray, over)
                 if whole is not None and depends(self.flow, other.value, op.regions[-1].params):
                     return Conflict(meeting, Cause.WHOLE, *names, op, astray, whole)
         return None
 
-    def _read_whole(self, op: Op, value: Value, over: Labels) -> tuple[Value, int] | None:
+    def _read_whole(self, op: Op, astray: Side, over: Labels) -> tuple[Value, int] | None:
         """Return what a value has an axis from, where a body reads that from outside, and the place of the axis."""
         inside = op.regions[-1].params
-        having = [*walk((value,), lambda one: self._having(one, over))]
+        having = [*walk((astray.value,), lambda one: self._having(one, over))]
         outside = () if any(one in inside for one in having) else having
         found = [one for one in outside if not depends(self.flow, one, inside)]
         whole = next((one for one in found if one.name), next(iter(found), None))
-        dims = enumerate(() if whole is None else self.shapes.of(whole).dims or ())
+        # Where a loop hands an array on, its axis has its name in the first turn alone.
+        known = astray.dims if whole is astray.value else () if whole is None else self.shapes.of(whole).dims
+        dims = enumerate(known or ())
         place = next((at for at, dim in dims if related(dim.labels, over)), None)
         return None if whole is None or place is None else (whole, place)
 

@@ -28,8 +28,8 @@ def roots(facts: Facts) -> Answers[Slot, Roots]:
     """Answer of which axes of which arrays an axis is made."""
 
     def rule(one: Slot, ask: Callable[[Slot], Roots]) -> Roots:
-        before = [*_before(facts, one)]
-        return frozenset().union(*map(ask, before)) if before else frozenset((one,))
+        found = [*before(facts, one)]
+        return frozenset().union(*map(ask, found)) if found else frozenset((one,))
 
     return Answers(rule, frozenset())
 
@@ -45,7 +45,8 @@ def is_known(facts: Facts, found: Roots) -> bool:
 _MADE = frozenset(("array.create", "key.draw"))
 
 
-def _before(facts: Facts, one: Slot) -> Iterable[Slot]:
+def before(facts: Facts, one: Slot) -> Iterable[Slot]:
+    """Return the axes of the arrays that an axis was made of in one step."""
     own = own_name(one.value, facts)
     if own is not one.value:
         return (Slot(own, one.place),)

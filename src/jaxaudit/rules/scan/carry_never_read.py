@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import entered
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
@@ -58,6 +59,12 @@ class CarryNeverRead(Rule):
         Example(_PROGRAM.format(mark="", old="total", kept="_", given="out"), "each turn reads the last one"),
         Example(_PROGRAM.format(mark="", old="0.0", kept="(total, _)", given="total, out"), "its last value is read"),
         Example(
+            "def last(loss, params, parts):\n    def step(grads, part):\n"
+            "        return jax.tree.map(lambda _, new: new, grads, jax.grad(loss)(params, part)), None\n"
+            "    return jax.lax.scan(step, params, parts)[0]\n",
+            "the gradients of the last part are asked for",
+        ),
+        Example(
             "def power(m, v):\n    def step(i, carry):\n        v, size, moved = carry\n"
             "        moved = m @ (v / jnp.linalg.norm(v))\n        return moved, jnp.linalg.norm(v) + size, moved\n"
             "    return jax.lax.fori_loop(0, 5, step, (v, 0.0, v))[1]\n",
@@ -89,12 +96,19 @@ class CarryNeverRead(Rule):
                     yield proved(op.span, f"{named(param, 'it')} is also carried as {named(twice[0], 'what is read')}")
                 elif param in unread and not _is_read(param, op, flow):
                     yield _finding(unread[param], op, following, flow)
-                elif flow.is_read(param):
+                elif flow.is_read(param) and not _gives_structure_alone(param, flow):
                     yield proved(op.span, f"the next turn reads {named(param, 'what is carried')}")
                 elif not _is_read(param, op, flow):
                     yield unknown(op.span, f"what {named(param, 'a value')} is carried for is not known")
                 else:
                     yield proved(op.span, f"the last {named(param, 'value')} is read")
+
+
+def _gives_structure_alone(param: Value, flow: Flow) -> bool:
+    """Whether a tree is only mapped over by functions that read nothing of its leaves."""
+    readers = flow.readers.get(param, ())
+    idle = (op.name == "tree.map" and not any(map(flow.is_read, entered(op, param))) for op in readers)
+    return bool(readers) and param not in flow.leaving and all(idle)
 
 
 def _is_read(param: Value, op: Op, flow: Flow) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from math import inf
 
@@ -14,6 +15,8 @@ from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import SIZES
 from jaxaudit.libraries.lookup import plays
 
+_HALF, _LARGEST = 65504.0, sys.float_info.max
+"""The highest numbers of 16 bits, and of 64."""
 _SMALLEST = ("tiny", "eps", "smallest_normal", "smallest_subnormal")
 
 
@@ -22,8 +25,12 @@ def _unknown(look: Look) -> Sequence[Range]:
 
 
 def _attribute(look: Look) -> Range:
-    """The smallest numbers that `finfo` gives are positive."""
-    return Range(1e-38, 1.0, nonzero=True) if look.op.label in _SMALLEST else WILD
+    """The smallest numbers that `finfo` gives are positive, and the lowest and the highest are so of any dtype."""
+    if look.op.label in _SMALLEST:
+        return Range(1e-38, 1.0, nonzero=True)
+    limit = (made := look.maker(look.leading())) is not None and made.function == "finfo"
+    ends = {"min": Range(-_LARGEST, -_HALF, nonzero=True), "max": Range(_HALF, _LARGEST, nonzero=True)}
+    return ends.get(look.op.label, WILD) if limit else WILD
 
 
 def _constant(look: Look) -> Range:

@@ -164,7 +164,15 @@ def _axis(op: Op, facts: Facts) -> int:
 
 
 def _next(facts: Facts, one: Slot) -> Iterator[Slot]:
-    return (made for op, made in onward(facts, one) if op is None or op.name in MOVING)
+    """Return the axis where vectors are handed on, or all of them are scaled by one number."""
+    found = onward(facts, one)
+    return (made for op, made in found if op is None or op.name in MOVING or _scales(facts, op, one.value))
+
+
+def _scales(facts: Facts, op: Op, vectors: Value) -> bool:
+    shapes, others = facts.get(Shapes), [value for value in op.operands if value is not vectors]
+    scales = op.function == "multiply" or (op.function == "divide" and op.argument("x") is vectors)
+    return scales and all(shapes.of(value).dims == () for value in others)
 
 
 def _unit(facts: Facts, op: Op) -> Slot | None:
