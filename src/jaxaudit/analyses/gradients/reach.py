@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.gradients.cancelling import cancel
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.queries import last
@@ -210,7 +211,7 @@ class Gradient:
                 (node, below, edge)
                 for node in self.graph.order
                 for below, edge in node.inputs
-                if edge in (Edge.CUT, Edge.ZERO)
+                if edge in (Edge.CUT, Edge.ZERO, Edge.CANCELLED)
             ]
         for node, below, edge in self._kills:
             if (below.live | below.maybe) & bit:
@@ -256,6 +257,7 @@ def _analyse(facts: Facts, op: Op) -> Gradient:
     positions = op.differentiated
     chosen = [region.params[at] for at in positions if at < len(region.params)] if positions else list(region.params)
     leaves = _leaves(program, graph, chosen, labels_of(op))
+    cancel(graph)
     _spread(graph)
     zeros = surely_zero(op, graph.places.maker) if program.front_end == "jaxpr" and op.name == "grad" else None
     confirmed = -1

@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
+from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
-from jaxaudit.analyses.queries import last
+from jaxaudit.analyses.queries import last, walk
 from jaxaudit.ir import Value
 from jaxaudit.ir.functions import EVEN, LOG_SPACE
 from jaxaudit.ir.ops import CONTRACTIONS, CUSTOM_DERIVATIVES, DERIVATIVES, SELECTED
@@ -82,13 +83,20 @@ def cancelled(term: Term) -> Addend | None:
         return None
     plain = [one for one in term.parts if one.flow and one.plain]
     pairs = ((one, other) for one in plain for other in plain if one.sign > other.sign)
-    return next((one for one, other in pairs if _is_same(one.node, other.node)), None)
+    return next((one for one, other in pairs if _drops_out(term, one, other)), None)
+
+
+def _drops_out(term: Difference, one: Addend, other: Addend) -> bool:
+    """Whether two parts are one value; what is turned or spread in between meets other elements of itself."""
+    if one.node is not other.node:
+        return _is_same(one.node, other.node)
+    around = walk((term.node,), lambda node: (below for below, _ in node.inputs if below.order > one.node.order))
+    inputs = (pair for node in around for pair in node.inputs)
+    return any(edge is Edge.CANCELLED and strip(below) is one.node for below, edge in inputs)
 
 
 def _is_same(one: Node, other: Node) -> bool:
-    """Whether two nodes are one value, or the same slice of one value."""
-    if one is other:
-        return True
+    """Whether two nodes are the same slice of one value."""
     first, second = one.op, other.op
     if first is None or second is None or first.name != second.name or first.name not in SELECTED:
         return False

@@ -146,6 +146,16 @@ class MissingStopGradient(Rule):
             """,
             "a policy that is trained through its critic",
         ),
+        Example(
+            """
+            def apart(x):
+                return jnp.sum(jax.vmap(lambda row: jnp.sum((row - x) ** 2))(x)) + jnp.sum((x - x.T) ** 2)
+
+            def pull(x):
+                return jax.grad(apart)(x)
+            """,
+            "an array and other elements of it",
+        ),
     )
     invalid = (
         Example(
