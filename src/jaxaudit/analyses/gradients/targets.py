@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
+from jaxaudit.analyses.gradients.reach import Gradient
 from jaxaudit.analyses.queries import last, walk
-from jaxaudit.ir import Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import EVEN, LOG_SPACE
 from jaxaudit.ir.ops import CONTRACTIONS, CUSTOM_DERIVATIVES, DERIVATIVES, SELECTED
 from jaxaudit.ir.record import record
@@ -169,3 +171,40 @@ def twins(terms: Sequence[Term]) -> Iterator[Twins]:
             first, before = group[at - 1]
             if strip(first.node) is not strip(second.node):
                 yield Twins(first, second, before, stopped)
+
+
+@record
+class Halves:
+    """Two ops that do the same to two sides, of which each is made of what the other op has for its other side."""
+
+    first: Op
+    second: Op
+    first_stops: tuple[bool, bool]
+    second_stops: tuple[bool, bool]
+
+
+def halves(gradient: Gradient) -> Iterator[Halves]:
+    """Return the halves of losses in which two views change places, where one of them stops a side."""
+    groups: defaultdict[object, list[tuple[Op, list[Node]]]] = defaultdict(list)
+    for op in (one for region in gradient.op.regions for one in region.walk()):
+        sides = [gradient.graph.nodes.get((value, 0)) for value in op.operands]
+        known = [one for one in sides if one is not None and learned(one)]
+        if len(known) == 2:
+            groups[op.name, op.function, tuple(region.span for region in op.regions)].append((op, known))
+    for group in groups.values():
+        stops = {op: (_stopped(sides[0]), _stopped(sides[1])) for op, sides in group}
+        for (first, ours), (second, theirs) in combinations(group, 2):
+            if any((*stops[first], *stops[second])) and _change_places(ours, theirs):
+                yield Halves(first, second, stops[first], stops[second])
+
+
+def _stopped(node: Node) -> bool:
+    return node.made_by("grad.stop")
+
+
+def _change_places(ours: Sequence[Node], theirs: Sequence[Node]) -> bool:
+    """Whether one side of each op is computed from the other side of the other one."""
+    (a, b), (c, d) = (list(map(unstopped, sides)) for sides in (ours, theirs))
+    if len({a, b, c, d}) < 4:
+        return False
+    return (depends(a, d) and depends(c, b)) or (depends(b, c) and depends(d, a))
