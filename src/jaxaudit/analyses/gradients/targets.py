@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
 from jaxaudit.analyses.gradients.edges import Edge
@@ -173,6 +173,10 @@ def twins(terms: Sequence[Term]) -> Iterator[Twins]:
                 yield Twins(first, second, before, stopped)
 
 
+_SIDES = 4
+"""Two of each half."""
+
+
 @record
 class Halves:
     """Two ops that do the same to two sides, of which each is made of what the other op has for its other side."""
@@ -203,8 +207,7 @@ def _stopped(node: Node) -> bool:
 
 
 def _change_places(ours: Sequence[Node], theirs: Sequence[Node]) -> bool:
-    """Whether one side of each op is computed from the other side of the other one."""
+    """Whether one side of each op is computed from the other side of the other one, and from no more of the four."""
     (a, b), (c, d) = (list(map(unstopped, sides)) for sides in (ours, theirs))
-    if len({a, b, c, d}) < 4:
-        return False
-    return (depends(a, d) and depends(c, b)) or (depends(b, c) and depends(d, a))
+    found = {(one, other) for one, other in permutations((a, b, c, d), 2) if depends(one, other)}
+    return len({a, b, c, d}) == _SIDES and found in ({(a, d), (c, b)}, {(b, c), (d, a)})

@@ -174,6 +174,22 @@ class MissingStopGradient(Rule):
             "an array and other elements of it",
         ),
         Example(_VIEWS.format(second="jax.lax.stop_gradient(z1)", mark=""), "both halves of a loss stop the same side"),
+        Example(
+            """
+            def slope(x):
+                low = jax.lax.stop_gradient(jnp.max(x, axis=0))
+                high = jnp.exp(-jnp.max(x, axis=0))
+                return jnp.exp(x - low) - x * high
+
+            def loss(w, obs):
+                x = jnp.tanh(obs @ w["torso"]) @ w["head"]
+                return jnp.mean(jax.lax.stop_gradient(slope(x)) * x)
+
+            def step(w, obs):
+                return jax.grad(loss)(w, obs)
+            """,
+            "a product inside of what is stopped",
+        ),
     )
     invalid = (
         Example(
