@@ -125,7 +125,7 @@ def _derivatives(op: Op, flow: Flow) -> Iterator[Obligation]:
     sums = Sums.of(flow, {})
     factors = dict.fromkeys(one for part in sums.ratios(op.result) for one in part.above.factors)
     found = ((one, _element(one, flow)) for one in factors)
-    made = [(one, op) for one, of in found if (op := flow.maker(of)) is not None and op.name in DERIVATIVES]
+    made = [(one, by) for one, of in found if (by := flow.maker(of)) is not None and by.name in DERIVATIVES]
     for (first, one), (second, other) in combinations(made, 2):
         if one.wrapped is None or other.wrapped is None or one.wrapped == other.wrapped:
             continue
