@@ -64,6 +64,7 @@ INDEPENDENT = {
         "fraction-cut-off": "a number that is written down is whole or not",
         "out-of-bounds-index": "the index is a constant",
         "reduction-over-wrong-axis": "both axes stand in the calls",
+        "uphill-step": "the share of a decay that is written down has a sign",
         "where-nan-gradient": "no function in the arms has an infinite slope anywhere: which stand there is data flow",
         "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },

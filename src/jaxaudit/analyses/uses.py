@@ -207,7 +207,7 @@ def _map(op: Op, read: Read[int]) -> Sequence[int | None]:
 
 
 def _library(op: Op, read: Read[int]) -> Sequence[int | None]:
-    """Let parameters make a difference by the module that they are applied to: its calls are followed without them."""
+    """Let parameters make a difference by the module they are applied to: its body is followed without them."""
     followed = plays(op.qualified, "module.apply") and not any(map(read, op.results))
     return (_HANDS if followed else _COMPUTES)(op, read)
 

@@ -41,7 +41,7 @@ class Copy:
     meant: str = ""
     """What it would be with the other word: another name in sight."""
     mixed: bool = False
-    """Whether names that still have the word of the first line may be meant: there are several, or both stand here."""
+    """Whether the line shares names with the first one that may be meant: several, or both of a pair."""
 
 
 @record

@@ -28,6 +28,8 @@ class Edge(Enum):
     """By `stop_gradient`."""
     ZERO = "zero"
     """The result moves in steps (an index, a comparison, a rounded number), so the derivative is zero."""
+    CANCELLED = "cancelled"
+    """The result has it as a term twice, once with a minus."""
     MAYBE = "maybe"
     """By a function nothing is known of."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.gradients.cancelling import cancel
 from jaxaudit.analyses.gradients.chosen import chosen_params
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
@@ -211,7 +212,7 @@ class Gradient:
                 (node, below, edge)
                 for node in self.graph.order
                 for below, edge in node.inputs
-                if edge in (Edge.CUT, Edge.ZERO)
+                if edge in (Edge.CUT, Edge.ZERO, Edge.CANCELLED)
             ]
         for node, below, edge in self._kills:
             if (below.live | below.maybe) & bit:
@@ -255,6 +256,7 @@ def _analyse(facts: Facts, op: Op) -> Gradient:
     graph = Graph(facts, region)
     roots = graph.build(_outputs(program, op))
     leaves = _leaves(program, graph, chosen_params(facts.flow, op), labels_of(op))
+    cancel(graph)
     _spread(graph)
     zeros = surely_zero(op, graph.places.maker) if program.front_end == "jaxpr" and op.name == "grad" else None
     confirmed = -1

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
 
 from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
+from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
-from jaxaudit.analyses.queries import last
-from jaxaudit.ir import Value
+from jaxaudit.analyses.gradients.reach import Gradient
+from jaxaudit.analyses.queries import last, walk
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import EVEN, LOG_SPACE
 from jaxaudit.ir.ops import CONTRACTIONS, CUSTOM_DERIVATIVES, DERIVATIVES, SELECTED
 from jaxaudit.ir.record import record
@@ -82,13 +85,20 @@ def cancelled(term: Term) -> Addend | None:
         return None
     plain = [one for one in term.parts if one.flow and one.plain]
     pairs = ((one, other) for one in plain for other in plain if one.sign > other.sign)
-    return next((one for one, other in pairs if _is_same(one.node, other.node)), None)
+    return next((one for one, other in pairs if _drops_out(term, one, other)), None)
+
+
+def _drops_out(term: Difference, one: Addend, other: Addend) -> bool:
+    """Whether two parts are one value; what is turned or spread in between meets other elements of itself."""
+    if one.node is not other.node:
+        return _is_same(one.node, other.node)
+    around = walk((term.node,), lambda node: (below for below, _ in node.inputs if below.order > one.node.order))
+    inputs = (pair for node in around for pair in node.inputs)
+    return any(edge is Edge.CANCELLED and strip(below) is one.node for below, edge in inputs)
 
 
 def _is_same(one: Node, other: Node) -> bool:
-    """Whether two nodes are one value, or the same slice of one value."""
-    if one is other:
-        return True
+    """Whether two nodes are the same slice of one value."""
     first, second = one.op, other.op
     if first is None or second is None or first.name != second.name or first.name not in SELECTED:
         return False
@@ -161,3 +171,43 @@ def twins(terms: Sequence[Term]) -> Iterator[Twins]:
             first, before = group[at - 1]
             if strip(first.node) is not strip(second.node):
                 yield Twins(first, second, before, stopped)
+
+
+_SIDES = 4
+"""Two of each half."""
+
+
+@record
+class Halves:
+    """Two ops that do the same to two sides, of which each is made of what the other op has for its other side."""
+
+    first: Op
+    second: Op
+    first_stops: tuple[bool, bool]
+    second_stops: tuple[bool, bool]
+
+
+def halves(gradient: Gradient) -> Iterator[Halves]:
+    """Return the halves of losses in which two views change places, where one of them stops a side."""
+    groups: defaultdict[object, list[tuple[Op, list[Node]]]] = defaultdict(list)
+    for op in (one for region in gradient.op.regions for one in region.walk()):
+        sides = [gradient.graph.nodes.get((value, 0)) for value in op.operands]
+        known = [one for one in sides if one is not None and learned(one)]
+        if len(known) == 2:
+            groups[op.name, op.function, tuple(region.span for region in op.regions)].append((op, known))
+    for group in groups.values():
+        stops = {op: (_stopped(sides[0]), _stopped(sides[1])) for op, sides in group}
+        for (first, ours), (second, theirs) in combinations(group, 2):
+            if any((*stops[first], *stops[second])) and _change_places(ours, theirs):
+                yield Halves(first, second, stops[first], stops[second])
+
+
+def _stopped(node: Node) -> bool:
+    return node.made_by("grad.stop")
+
+
+def _change_places(ours: Sequence[Node], theirs: Sequence[Node]) -> bool:
+    """Whether one side of each op is computed from the other side of the other one, and from no more of the four."""
+    (a, b), (c, d) = (list(map(unstopped, sides)) for sides in (ours, theirs))
+    found = {(one, other) for one, other in permutations((a, b, c, d), 2) if depends(one, other)}
+    return len({a, b, c, d}) == _SIDES and found in ({(a, d), (c, b)}, {(b, c), (d, a)})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.products import Sums, is_whole_sum
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import EXTREMES_OF_TWO, SUMS_OF_TWO
-from jaxaudit.ir.ops import ALONG_AN_AXIS
+from jaxaudit.ir.interfaces import inside_of
+from jaxaudit.ir.ops import ALONG_AN_AXIS, DERIVATIVES
 from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.flow._shared.sameness import are_alike, is_same
 
@@ -18,7 +21,8 @@ class ComputedTwice(Rule):
 
     ## What it does
     Compares the two sides of every sum, difference, maximum and minimum of two arrays. Each is followed back through
-    what computes it. Where both are made alike, step by step, from the same values, there is nothing to combine.
+    what computes it. Where both are made alike, step by step, from the same values, there is nothing to combine. So it
+    is with two derivatives of one function by one argument, which stand in two places and are factors of one sum.
 
     ## Why is this bad?
     One of two lines that should differ was copied and not changed: the loss of both directions is that of one
@@ -51,6 +55,24 @@ class ComputedTwice(Rule):
         total = x.sum(axis=0)
         return total + total, x.max(axis=0) + x.max(axis=0), jnp.sqrt(x.mean(0)) * jnp.sqrt(x.mean(0))
 
+    ## by time and by place
+    def wave(t, x):
+        return jnp.sin(x - t)
+
+    d_time = jax.grad(wave, argnums=0)
+    d_place = jax.grad(wave, argnums=1)
+
+    def residual(t, x):
+        return d_time(t, x) + wave(t, x) * d_place(t, x)
+
+    ## one derivative, twice
+    def energy(x):
+        return jnp.sum(x**4)
+
+    def force(x):
+        slope = jax.grad(energy)
+        return slope(x) + 0.5 * slope(x) * x
+
     ## of different values
     def spread(x, y):
         first = x.max(axis=0)
@@ -72,6 +94,16 @@ class ComputedTwice(Rule):
         back = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()  #!
         return (there + back) / 2
 
+    ## by time, and by time once more
+    def wave(t, x):
+        return jnp.sin(x - t)
+
+    d_time = jax.grad(wave, argnums=0)
+    d_place = jax.grad(wave, argnums=0)  #!
+
+    def residual(t, x):
+        return d_time(t, x) + wave(t, x) * d_place(t, x)
+
     ## the spread of one thing
     def spread(x):
         high = jnp.max(x * 2, axis=0)
@@ -84,6 +116,44 @@ class ComputedTwice(Rule):
         for op in program.named("array.map"):
             if op.function in SUMS_OF_TWO | EXTREMES_OF_TWO and len(op.operands) == len(set(op.operands)) == 2:
                 yield from _judge(op, facts.flow)
+            if is_whole_sum(facts.flow, op):
+                yield from _derivatives(op, facts.flow)
+
+
+def _derivatives(op: Op, flow: Flow) -> Iterator[Obligation]:
+    """List every two derivatives of one function in one sum that were asked for in two places."""
+    sums = Sums.of(flow, {})
+    factors = dict.fromkeys(one for part in sums.ratios(op.result) for one in part.above.factors)
+    found = ((one, _element(one, flow)) for one in factors)
+    made = [(one, by) for one, of in found if (by := flow.maker(of)) is not None and by.name in DERIVATIVES]
+    for (first, one), (second, other) in combinations(made, 2):
+        if one.wrapped is None or other.wrapped is None or one.wrapped == other.wrapped:
+            continue
+        if one.regions[0].span == other.regions[0].span:
+            yield _differ(op, one, other, same=is_same(_element(first, flow), _element(second, flow), flow))
+
+
+def _element(value: Value, flow: Flow) -> Value:
+    """Return what a map computes for one element, where a value is what it gives for all."""
+    made = flow.maker(value)
+    inside = () if made is None or made.name != "vmap" else inside_of(made, flow.position(made.results, value))
+    return next((one for _, one in inside), value)
+
+
+def _differ(op: Op, first: Op, second: Op, *, same: bool | None) -> Obligation:
+    places = [one.wrapped or one.span for one in (first, second)]
+    if first.differentiated != second.differentiated:
+        return proved(places[1], f"this derivative is by another argument than that of line {places[0].line}")
+    if not same:
+        return unknown(places[1], f"whether this is the derivative of line {places[0].line} once more is not known")
+    return Obligation(
+        places[1],
+        message=f"this is the derivative of `{second.function}` that line {places[0].line} takes, by the same argument",
+        current="both are equal, and they stand in one sum as two",
+        expected="the two differ: in what they are taken by, or where",
+        steps=(Step(places[0], "it is taken here first"), Step(op.span, "both are combined here")),
+        suggestion="take one of them by another argument, or use one derivative twice where that is meant",
+    )
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -11,7 +11,7 @@ from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_
 from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, is_score, twins
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.phrases import function_of, is_undecided, judged, names, unknown_reason
+from jaxaudit.rules.gradients._shared.phrases import cancels, function_of, is_undecided, judged, names, unknown_reason
 
 _TD = """
 def value(params, obs):
@@ -134,7 +134,7 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
 
 def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
     """Return the places that stop the last of the gradient."""
-    stopped = [leaf for leaf in gradient.silent if leaf.bit & gradient.mask.cut]
+    stopped = [leaf for leaf in gradient.silent if leaf.bit & gradient.mask.cut and not cancels(gradient, leaf)]
     bits = sum(leaf.bit for leaf in stopped)
     places = {gradient.span_of(node): node for node, edge in gradient.kills(bits) if edge is Edge.CUT}
     for span in sorted(places)[:1]:
@@ -202,7 +202,8 @@ def _same_side(gradient: Gradient, pair: Twins) -> Obligation:
 def _predictors(gradient: Gradient, terms: Sequence[Term]) -> Iterator[Obligation]:
     """Find a stopped side that has everything the other side learns, and parameters that nothing else trains."""
     mask = gradient.mask
-    trained = mask.live | mask.maybe
+    # What cancels out elsewhere is not kept from learning by this stop.
+    trained = mask.live | mask.maybe | sum(leaf.bit for leaf in gradient.silent if cancels(gradient, leaf))
     for term in terms:
         for live, stop in _sides(term):
             inner = flowing(unstopped(stop))

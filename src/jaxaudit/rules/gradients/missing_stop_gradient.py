@@ -13,10 +13,12 @@ from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_
 from jaxaudit.analyses.gradients.targets import (
     Advantage,
     Bootstrap,
+    Halves,
     Twins,
     advantages,
     bootstraps,
     cancelled,
+    halves,
     is_score,
     twins,
 )
@@ -25,7 +27,7 @@ from jaxaudit.ir import Program, Value
 from jaxaudit.ir.functions import EXTREMES
 from jaxaudit.ir.ops import CONTRACTIONS
 from jaxaudit.ir.record import record
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import function_of, judged, named
 from jaxaudit.spans import Span
 
@@ -84,6 +86,21 @@ def loss(params, x):
 
 def step(params, x):
     return jax.grad(loss)(params, x)
+"""
+
+
+_VIEWS = """
+def nearness(p, z):
+    return jnp.mean(jnp.sum(p * z, axis=-1) / jnp.linalg.norm(p, axis=-1) / jnp.linalg.norm(z, axis=-1))
+
+def loss(params, first, second):
+    z1, z2 = jnp.tanh(first @ params["encoder"]), jnp.tanh(second @ params["encoder"])
+    p1, p2 = z1 @ params["predictor"], z2 @ params["predictor"]
+    total = nearness(p1, jax.lax.stop_gradient(z2))
+    return -total - nearness(p2, {second}){mark}
+
+def step(params, first, second):
+    return jax.grad(loss)(params, first, second)
 """
 
 
@@ -146,6 +163,33 @@ class MissingStopGradient(Rule):
             """,
             "a policy that is trained through its critic",
         ),
+        Example(
+            """
+            def apart(x):
+                return jnp.sum(jax.vmap(lambda row: jnp.sum((row - x) ** 2))(x)) + jnp.sum((x - x.T) ** 2)
+
+            def pull(x):
+                return jax.grad(apart)(x)
+            """,
+            "an array and other elements of it",
+        ),
+        Example(_VIEWS.format(second="jax.lax.stop_gradient(z1)", mark=""), "both halves of a loss stop the same side"),
+        Example(
+            """
+            def slope(x):
+                low = jax.lax.stop_gradient(jnp.max(x, axis=0))
+                high = jnp.exp(-jnp.max(x, axis=0))
+                return jnp.exp(x - low) - x * high
+
+            def loss(w, obs):
+                x = jnp.tanh(obs @ w["torso"]) @ w["head"]
+                return jnp.mean(jax.lax.stop_gradient(slope(x)) * x)
+
+            def step(w, obs):
+                return jax.grad(loss)(w, obs)
+            """,
+            "a product inside of what is stopped",
+        ),
     )
     invalid = (
         Example(
@@ -164,6 +208,7 @@ class MissingStopGradient(Rule):
         Example(_SLOW, "the wrong parameters, where a target network is kept"),
         Example(_ACTOR_CRITIC.format(weight="advantage", mark="  #!"), "the advantage trains the value"),
         Example(_CODEBOOK.format(fit="(z - e)", mark="  #!"), "one half of a codebook loss"),
+        Example(_VIEWS.format(second="z1", mark="  #!"), "one half of a loss on two views"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -187,6 +232,24 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
     for pair in twins(terms):
         if (False, False) in (pair.first_stops, pair.second_stops) and pair.first_stops != pair.second_stops:
             yield _paired(gradient, pair)
+    yield from (_exchanged(gradient, pair) for pair in halves(gradient))
+
+
+def _exchanged(gradient: Gradient, pair: Halves) -> Obligation:
+    first, second = (op.span for op in (pair.first, pair.second))
+    if pair.first_stops == pair.second_stops:
+        return proved(second, f"this half of the loss stops the same side as that of line {first.line}")
+    if sum(pair.first_stops) + sum(pair.second_stops) != 1:
+        return unknown(second, f"this half of the loss stops the other side than that of line {first.line}")
+    loose, other = (first, second) if sum(pair.second_stops) else (second, first)
+    return Obligation(
+        loose,
+        message=f"this trains both of its sides, while the other half of {function_of(gradient)} stops one of them",
+        current="the side that the other half takes for data is moved by this half, too",
+        expected="both halves, in which the two sides change places, stop the same side",
+        steps=(Step(other, "the other half is here"),),
+        suggestion="wrap the side that the other half stops in `jax.lax.stop_gradient(...)`",
+    )
 
 
 def _bootstrapped(gradient: Gradient, found: Bootstrap) -> Iterator[Obligation]:

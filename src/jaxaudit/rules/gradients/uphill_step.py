@@ -27,8 +27,8 @@ class UphillStep(Rule):
     way: those of negations, of learning rates, and of optimizers, whose updates point downhill. Where the step goes
     uphill, the values that the loss can have tell whether that can be meant.
 
-    The same holds for what has a largest value and no smallest one, such as a log-likelihood, and goes downhill; and of
-    the share of the parameters that weight decay adds to a step: where that was turned around before, it grows them.
+    The same holds for what has a largest value and no smallest one, such as a log-likelihood, and goes downhill; and
+    for the share of the parameters that weight decay adds to a step: it grows them where the step was turned before.
 
     ## Why is this bad?
     An error is never below zero, and has no upper end. Parameters that climb it diverge; the loss that is printed

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node
+from jaxaudit.analyses.gradients.cancelling import added_at
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Subject, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import (
+    cancels,
     deed,
     function_of,
     is_undecided,
@@ -35,13 +37,29 @@ def step(params, signal, recorded):
 """
 
 
+_SCORE = """
+def log_density(sample, mean):
+    return -0.5 * jnp.sum((sample - mean) ** 2, axis=-1){mark}
+
+def surrogate(params, obs, noise, reward):
+    mean = obs @ params["w"]
+    sample = {sample}
+    gain = jax.lax.stop_gradient(reward(sample))
+    return -jnp.mean(gain * log_density(sample, mean)) + jnp.sum(params["bias"] ** 2)
+
+def step(params, obs, noise, reward):
+    return jax.grad(surrogate)(params, obs, noise, reward)
+"""
+
+
 class ZeroGradientPath(Rule):
-    """A parameter reaches the loss only through functions whose derivative is zero.
+    """A parameter reaches the loss only through functions whose derivative is zero, or cancels out.
 
     ## What it does
     Follows every leaf of the differentiated arguments to the loss. Rounding (`floor`, `ceil`, `round`), `sign`,
     comparisons, `argmax` and its kin, conversions to integers and positions used as an index move in steps: their
     derivative is zero wherever it exists. A leaf all of whose ways lead through them gets a gradient of exactly zero.
+    So does one that is added and taken away again: the mean of a policy in `log_density(mean + noise, mean)`.
 
     ## Why is this bad?
     Nothing is raised. The optimizer goes on, and the parameter stays where it was.
@@ -61,7 +79,7 @@ class ZeroGradientPath(Rule):
     When the function calls code that was not followed, or a function with a derivative rule of its own.
     """
 
-    summary = "A differentiated parameter reaches the loss only through rounding, comparisons or indices."
+    summary = "A differentiated parameter reaches the loss only through rounding or indices, or cancels out."
     needs = ()
 
     valid = (
@@ -111,6 +129,17 @@ class ZeroGradientPath(Rule):
                 return jax.grad(loss)(layers, x)
             """,
             "items that are read one by one too",
+        ),
+        Example(_SCORE.format(sample="jax.lax.stop_gradient(mean + noise)", mark=""), "a sample that counts as data"),
+        Example(
+            """
+            def apart(x):
+                return jnp.sum(jax.vmap(lambda row: jnp.sum((row - x) ** 2))(x)) + jnp.sum((x - x.T) ** 2)
+
+            def pull(x):
+                return jax.grad(apart)(x)
+            """,
+            "other elements of the same array",
         ),
     )
     invalid = (
@@ -190,6 +219,7 @@ class ZeroGradientPath(Rule):
             """,
             "an entry of every layer",
         ),
+        Example(_SCORE.format(sample="mean + noise", mark="  #!"), "the density of a sample that moves with its mean"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -203,20 +233,23 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
         yield unknown(span, unknown_reason(gradient))
         return
     mask = gradient.mask
-    stuck = [leaf for leaf in gradient.silent if leaf.bit & mask.zero and not leaf.bit & mask.cut]
-    for node, leaves in _by_place(gradient, stuck).values():
+    lost = [leaf for leaf in gradient.silent if cancels(gradient, leaf)]
+    stuck = [leaf for leaf in gradient.silent if leaf.bit & mask.zero and not leaf.bit & mask.cut and leaf not in lost]
+    for node, leaves in _by_place(gradient, stuck, Edge.ZERO).values():
         yield _finding(gradient, node, leaves)
-    if not stuck and (tree := whole_tree(gradient)) is not None:
+    for node, leaves in _by_place(gradient, lost, Edge.CANCELLED).values():
+        yield _cancelled(gradient, node, leaves)
+    if not (stuck or lost) and (tree := whole_tree(gradient)) is not None:
         yield unknown(span, f"the leaves of `{tree.name}` are not known")
-    elif not stuck:
+    elif not (stuck or lost):
         yield proved(span, f"no leaf reaches the result of {function_of(gradient)} through rounding or indices alone")
 
 
-def _by_place(gradient: Gradient, stuck: list[Leaf]) -> dict[Span, tuple[Node, list[Leaf]]]:
+def _by_place(gradient: Gradient, stuck: list[Leaf], how: Edge) -> dict[Span, tuple[Node, list[Leaf]]]:
     """Put the leaves together that die at the same place, each at the first one."""
     found: dict[Span, tuple[Node, list[Leaf]]] = {}
     for leaf in stuck:
-        ends = [node for node, edge in gradient.kills(leaf.bit) if edge is Edge.ZERO]
+        ends = [node for node, edge in gradient.kills(leaf.bit) if edge is how]
         if ends:
             first = min(ends, key=lambda node: node.order)
             found.setdefault(gradient.span_of(first), (first, []))[1].append(leaf)
@@ -232,5 +265,20 @@ def _finding(gradient: Gradient, node: Node, leaves: list[Leaf]) -> Obligation:
         expected="a way from the parameter to the loss that has a derivative",
         steps=(*taken_at(gradient.op), Step(gradient.op.span, f"{function_of(gradient)} is differentiated here")),
         suggestion="interpolate, use a soft version (`softmax`, `sigmoid`), or a straight-through estimator",
+        subject=Subject(about="no gradient"),
+    )
+
+
+def _cancelled(gradient: Gradient, node: Node, leaves: list[Leaf]) -> Obligation:
+    return Obligation(
+        gradient.span_of(node),
+        message=f"{names(leaves)} cancel{'' if len(leaves) > 1 else 's'} out here: the gradient is zero",
+        current="what is subtracted is a term of what it is subtracted from: the result does not depend on it",
+        expected="a way from the parameter to the loss that has a derivative",
+        steps=(
+            Step(gradient.span_of(added_at(gradient.graph, node)), "it is a term of this sum"),
+            Step(gradient.op.span, f"{function_of(gradient)} is differentiated here"),
+        ),
+        suggestion="stop the gradient of the sample that a density is taken of, or of what is not meant to move",
         subject=Subject(about="no gradient"),
     )

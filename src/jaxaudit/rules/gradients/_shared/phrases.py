@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
 from jaxaudit.analyses.gradients.algebra import strip
+from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.ir import Op
 from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.trees import split_path
@@ -84,6 +85,11 @@ def is_undecided(gradient: Gradient) -> bool:
     mask = gradient.mask
     unread = not (mask.live or mask.maybe or mask.cut or mask.zero)
     return not gradient.known or not gradient.roots or mask.open or unread or not gradient.graph.complete
+
+
+def cancels(gradient: Gradient, leaf: Leaf) -> bool:
+    """Whether a leaf gets no gradient because it is added and taken away again."""
+    return any(edge is Edge.CANCELLED for _, edge in gradient.kills(leaf.bit))
 
 
 def is_source(gradient: Gradient) -> bool:
