@@ -131,7 +131,8 @@ def _numpy(look: Look) -> ShapeFact:
         return _permuted(look, "x")
     if look.function not in _NUMPY or not look.has("size"):
         return NOTHING
-    return array(() if look.raw("size") is None else shape_of(look.fact("size")), _NUMPY[look.function])
+    dtype = _dtype_told(look, _NUMPY[look.function])
+    return array(() if look.raw("size") is None else shape_of(look.fact("size")), dtype)
 
 
 TABLE: Mapping[str, Transfer] = {"py.random": single(_numpy), "key.seed": single(_seed), "key.split": single(_split)}
