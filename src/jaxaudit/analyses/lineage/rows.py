@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.overlap import Overlap, overlap
@@ -188,7 +189,9 @@ class RowOrders:
         if not dims:
             return op.operands
         own = {one: shapes.of(one).dims for one in op.operands}
-        return [one for one, found in own.items() if found is None or (len(found) == len(dims) and found[0] == dims[0])]
+        return [
+            one for one, found in own.items() if found is None or (len(found) == len(dims) and same(found[0], dims[0]))
+        ]
 
 
 @remembered
