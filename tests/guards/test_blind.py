@@ -138,6 +138,7 @@ INDEPENDENT = {
         "reverse-through-while-loop": "what depends on what is data flow",
         "static-argument-misuse": "a constant can be hashed",
         "tracer-leak": "a body without any store leaks nothing",
+        "stale-captured-state": "what nobody writes into does not change, whatever it is",
         "donated-value-read": "what reads a value below a call, and what stands around the call, is data flow",
         "difference-of-large-numbers": "what functions of `jax.numpy` make is an array",
         "dynamic-shape": "the size is given in the call",

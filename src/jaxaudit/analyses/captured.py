@@ -124,7 +124,9 @@ def _made_inside(state: State, loop: Op) -> bool:
 def histories(facts: Facts) -> Iterator[History]:
     """Return the history of every root that calls compiled functions which read outside state."""
     places = facts.places.region_of
-    filled = filled_arrays(facts)
+    trace, written = facts.get(TracingFacts), filled_arrays(facts).items()
+    sure = {op: tuple(one for one in held if trace.value(one).what == "numpy") for op, held in written}
+    filled = {op: held for op, held in sure.items() if held}
     reading = roots_around(facts, {places[op] for op in (*facts.program.named("py.read"), *filled)})
     for root in (one for one in facts.program.roots if one.region in reading):
         reader = _Reader(facts, filled)
@@ -135,17 +137,14 @@ def histories(facts: Facts) -> Iterator[History]:
 
 
 def filled_arrays(facts: Facts) -> dict[Op, tuple[Value, ...]]:
-    """Return the ops that write into a NumPy array, each with the arrays that it may be.
+    """Return the ops that write into an array, each with the arrays that it may be: of NumPy, or nothing is known.
 
     A name that stands for such an array stays the same value, so what compiled code keeps of it is not told otherwise.
     """
     known = facts.flow.table(filled_arrays)
     if "found" not in known:
-        trace = facts.get(TracingFacts)
         given = ((op, written_array(op)) for op in facts.program.named("py.set_item", *_NUMPY, "py.call_unknown"))
-        made = ((op, _memory(facts.flow, one)) for op, one in given if one is not None)
-        arrays = ((op, tuple(one for one in held if trace.value(one).what == "numpy")) for op, held in made)
-        known["found"] = {op: held for op, held in arrays if held}
+        known["found"] = {op: tuple(_memory(facts.flow, one)) for op, one in given if one is not None}
     return known["found"]
 
 

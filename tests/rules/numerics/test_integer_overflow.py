@@ -18,6 +18,22 @@ PROGRAMS = {
             hits = jnp.sum(matrix, axis=-1, dtype=jnp.int8) - 1  #? integer-overflow
             return jnp.maximum(jnp.minimum(hits, 1) - ~moves.any(axis=-1), 0)
         """,
+    "frames that NumPy made and put together": """
+        def frame(shift):
+            image = np.full((8, 8), 40, dtype=np.uint8)
+            image[2:4, shift : shift + 2] = 200
+            return image
+
+        def difference(video):
+            return video[1:] - video[:-1]  #! integer-overflow
+
+        def main():
+            noise = jnp.asarray(np.random.default_rng(0).integers(0, 255, size=(4, 8), dtype=np.uint8))
+            wider = noise.astype(jnp.int32)[1:] - noise[:-1]
+            return difference(jnp.asarray(np.stack([frame(shift) for shift in range(6)]))), wider, noise + noise  #! integer-overflow
+
+        main()
+        """,
     "whole numbers that wrap around": """
         K = jax.random.key(0)
         A = jax.random.randint(K, (8,), 0, 255).astype(jnp.uint8)

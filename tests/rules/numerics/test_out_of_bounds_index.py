@@ -208,6 +208,45 @@ PROGRAMS = {
         o6 = X[I + 1] * (I < N - 1)
         o7 = (X.at[I + 1].set(1.0, mode="drop"), jnp.take(X, I + 1, mode="clip"), X.at[I + 1].get(mode="fill"))
         """,
+    "what a search of fixed size has not found": """
+        def counted(hist, x):
+            idx = jnp.flatnonzero(x > 0.5, size=16)
+            return hist.at[idx].add(x[idx])  #! out-of-bounds-index
+
+        def spikes(v, xs):
+            def tick(v, x):
+                fired = jnp.argwhere(v > 1.0, size=5)[:, 0]
+                return v.at[fired].add(-1.0) + x, fired  #! out-of-bounds-index
+            return jax.lax.scan(tick, v, xs)
+
+        def subtracted(q, err):
+            (big,) = jnp.where(jnp.abs(err) > 0.1, size=6)
+            return q.at[big].subtract(err[big])  #! out-of-bounds-index
+
+        def dropped(hist, x):
+            idx = jnp.flatnonzero(x > 0.5, size=16, fill_value=len(hist))
+            return hist.at[idx].add(x[idx], mode="drop")
+
+        def masked(hist, x):
+            hit = x > 0.5
+            idx = jnp.flatnonzero(hit, size=16)
+            return hist.at[idx].add(jnp.where(jnp.arange(16) < hit.sum(), x[idx], 0.0))
+
+        def as_many_as_there_are(hist, x):
+            idx = jnp.flatnonzero(x >= jnp.sort(x)[-4], size=4)
+            return hist.at[idx].add(x[idx])
+
+        def pairs(force, gap):
+            i, j = jnp.nonzero(gap < 0.0, size=8)
+            return force.at[i].add(gap[i, j]).at[j].add(-gap[i, j])
+
+        def main():
+            hist, x = jnp.zeros(32), jnp.linspace(0, 1, 32)
+            first = [f(hist, x) for f in (counted, subtracted, dropped, masked, as_many_as_there_are)]
+            return first, pairs(jnp.zeros(6), jnp.ones((6, 6))), spikes(jnp.zeros(9), jnp.ones((4, 9)))
+
+        print(main())
+        """,
 }
 
 

@@ -84,6 +84,34 @@ PROGRAMS = {
         def pair(key, i, j):
             return jax.random.normal(jax.random.fold_in(key, i)) + jax.random.normal(jax.random.fold_in(key, j))
         """,
+    "seeds that two loops make together": """
+        def seeded(first, n):
+            return jnp.stack([jax.random.PRNGKey(first + i) for i in range(n)])  #! key-reused
+
+        def repeat():
+            return [jax.vmap(lambda key: jax.random.normal(key, (3,)))(seeded(run, 8)) for run in range(4)]
+
+        def episode(policy, number):
+            return jax.random.uniform(jax.random.key(policy + number), (2,))  #! key-reused
+
+        def scores():
+            return [[episode(policy, number) for number in range(3)] for policy in range(5)]
+
+        def chunks(x):
+            for chunk in range(4):
+                for i in range(8):
+                    x = x + jax.random.normal(jax.random.key(8 * chunk + i), x.shape)
+            return x
+
+        def placed(x):
+            for shard in range(4):
+                for i in range(8):
+                    at = shard + i
+                    x = x.at[at].add(jax.random.normal(jax.random.key(at), ()))
+            return x
+
+        repeat(), scores()
+        """,
 }
 
 

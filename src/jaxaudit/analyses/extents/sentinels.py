@@ -31,6 +31,8 @@ class Sentinel:
     """What puts it there."""
     guard: Value | None = None
     """The condition that says where, if there is one."""
+    spare: bool = False
+    """Whether it stands where a search has found less than it was to give: an index like the others."""
 
 
 Found = tuple[Sentinel, ...]
@@ -47,6 +49,8 @@ def sentinels(facts: Facts) -> Ask:
 def is_asked_for(index: Value, sentinel: Sentinel, facts: Facts) -> bool:
     """Whether the code tells the number from the indices somewhere: it compares, or has the condition at hand."""
     flow = facts.flow
+    if sentinel.spare and sentinel.guard is None:
+        return True
     if sentinel.guard is not None and len(flow.readers.get(sentinel.guard, ())) > 1:
         return True
     origins = set(walk((index,), lambda one: _sources(flow, one)))
@@ -83,7 +87,7 @@ class _Look:
         rule = _RULES.get(op.name) or _NUMPY.get(op.function if op.name == "array.numpy" else "")
         if rule is not None:
             return (*own, *rule(self, op, ask))
-        first = moved(op, KEEPING | {"py.item", "array.gather"})
+        first = moved(op, KEEPING | {"py.item", "py.unpack", "array.gather"})
         return (*own, *(ask(first) if first is not None else ()))
 
     def _filled(self, op: Op, value: Value) -> Iterator[Sentinel]:
@@ -116,7 +120,9 @@ class _Look:
             yield from ask(argument)
 
     def chosen(self, op: Op, ask: Ask) -> Iterator[Sentinel]:
-        """`where(valid, i, -1)`."""
+        """`where(valid, i, -1)`, and `where(valid, size=8)`, which is a search."""
+        if op.has("size"):
+            yield from self.searched(op, ask)
         sides = [op.argument(*names) for names in (("x", "on_true"), ("y", "on_false"))]
         if not op.has("max", "min", "a_max", "a_min") and None not in sides:
             guard = op.value("condition", "pred", "which")
@@ -148,10 +154,12 @@ class _Look:
             yield from ask(given)
 
     def searched(self, op: Op, ask: Ask) -> Iterator[Sentinel]:
-        """`flatnonzero(mask, size=8, fill_value=-1)`."""
+        """`flatnonzero(mask, size=8, fill_value=-1)`, which gives 0 for what is not there unless it is told."""
         number = self._number(op.arguments.get("fill_value")) if op.has("size") else None
         if number is not None:
             yield Sentinel(number, op)
+        elif op.has("size") and not op.has("fill_value", "*", "**"):
+            yield Sentinel(constant(0), op, op.value("a", "condition"), spare=True)
 
 
 _Rule = Callable[[_Look, Op, Ask], Iterator[Sentinel]]

@@ -165,7 +165,7 @@ def is_position(facts: Facts, number: Value, of: Together) -> bool:
     return any(one.name not in _HANDING for op in alike for one in facts.flow.readers.get(op.result, ()))
 
 
-_HANDING = CALLS | {"key.fold_in"}
+_HANDING = CALLS | {"key.fold_in", "key.seed"}
 
 
 def _counted(parts: Sequence[Product]) -> frozenset[tuple[float, tuple[Value, ...]]]:

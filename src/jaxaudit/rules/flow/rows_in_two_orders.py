@@ -134,6 +134,12 @@ def run(key):
             "inputs and labels by two draws",
         ),
         Example(
+            _PROGRAM.format(
+                shuffle="    xs = jax.random.permutation(k1, x)\n    ys = jax.random.permutation(k2, y)  #!"
+            ).replace("jnp.ones(3))\n", "jnp.ones(3)) + 0.1 * jax.random.normal(jax.random.key(7), (200,))\n"),
+            "labels with noise of their own",
+        ),
+        Example(
             """
 def walk(x, key):
     return x + 0.1 * jax.random.normal(key), (x, jnp.sin(x))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
+from math import inf, prod
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.elements import elements_of, maker_of_elements
@@ -11,10 +11,11 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.ranges import Range, Ranges
 from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO, SMALL
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Argument, Exit, Op, Program, Region, Value
 from jaxaudit.ir.functions import COUNTING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
+from jaxaudit.ir.ops import PYTHON_LOOPS
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 
 _LOW = frozenset({"bfloat16", "float16"})
 _LARGEST = {dtype: int(high) for dtype, (_, high) in SMALL.items()}
@@ -39,8 +40,8 @@ class LowPrecisionAccumulation(Rule):
         positions = jnp.arange(4096, dtype=jnp.float32)
 
     ## When it cannot tell
-    When the dtype, the size or the number of turns is not known. Sums along an axis are left alone: JAX adds
-    half-precision numbers up in `float32`.
+    When the dtype, the size or the number of turns is not known, as in a loop that may end early. Sums along an axis
+    are left alone: JAX adds half-precision numbers up in `float32`.
     """
 
     summary = "Positions, counts or running sums are kept in a floating type that is too coarse for them."
@@ -56,6 +57,20 @@ class LowPrecisionAccumulation(Rule):
 
     count, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.float32), None, length=1000)
 
+    ## a count that starts anew in each turn, and one whose loop ends early
+    def counted(xs):
+        for _ in range(500):
+            count = jnp.zeros((), jnp.bfloat16)
+            for _ in range(20):
+                count = count + 1
+        for x in xs:
+            count = count + 1
+            if x > 3:
+                break
+        return count
+
+    counted(jnp.ones(900))
+
     ## a sum that fades, and a short one
     total, _ = jax.lax.scan(lambda c, _: (c * 0.9 + 1, None), jnp.zeros((), jnp.bfloat16), None, length=1000)
     short, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.bfloat16), None, length=100)
@@ -70,6 +85,17 @@ class LowPrecisionAccumulation(Rule):
         return count + 1, None
 
     count, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), None, length=1000)  #!
+
+    ## each of several calls counts on
+    @jax.jit
+    def counted(count, xs):
+        return jax.lax.fori_loop(0, 40, lambda i, c: c + 1, count)
+
+    def main(batches):
+        count = jnp.zeros((), jnp.bfloat16)
+        for batch in jnp.ones((12, 40)):  #!
+            count = counted(count, batch)
+        return count
 
     ## counts of a mask, few turns
     def step(totals, mask):
@@ -99,7 +125,8 @@ class LowPrecisionAccumulation(Rule):
         for op in program.named("array.scan"):
             if op.function == "cumsum":
                 yield from _running(op, ranges)
-        yield from (one for op in program.named("scan", "fori") for one in _carries(Loop(op), ranges, flow))
+        loops = program.named("scan", "fori", *PYTHON_LOOPS)
+        yield from (one for op in loops for one in _carries(Loop(op), ranges, flow))
 
 
 def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
@@ -140,14 +167,20 @@ def _running(op: Op, ranges: Ranges) -> Iterator[Obligation]:
 
 
 def _carries(loop: Loop, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
-    turns, results = _turns(loop, ranges), loop.body.results
+    results = loop.body.results
     for param, start, position in loop.carried:
         dtype = ranges.known.dtype(param) or ""
         limit = PRECISE_UP_TO.get(dtype) or _LARGEST.get(dtype)
-        sums = _added(param, results[position], flow) if position < len(results) else None
-        if limit is None or sums is None or turns is None:
+        sums = _added(param, results[position], flow) if limit is not None and position < len(results) else None
+        if limit is None or sums is None:
             continue
-        adding, step = sums
+        adding, step, within = sums
+        counted = [_turns(one, ranges) for one in (loop, *within)]
+        turns = None if None in counted else prod(one for one in counted if one is not None)
+        if turns is None:
+            if dtype in _LOW:
+                yield unknown(adding.span, f"how often this adds to a `{dtype}` number is not known")
+            continue
         known = ranges.look(loop.op).of(step)
         made = origin(flow, start, {}).op
         steps = [] if made is None else [Step(made.span, f"it starts here, in `{dtype}`")]
@@ -158,29 +191,56 @@ def _carries(loop: Loop, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
             yield _stops(loop.op, dtype, limit, turns, known, steps)
         elif dtype in _LOW and turns > limit:
             yield _coarse(loop.op, dtype, turns, steps)
+        elif dtype in _LOW:
+            first = ranges.of(start)
+            end = max(abs(first.low), abs(first.high)) + turns * max(known.high, -known.low)
+            if counts and first.integer and end <= limit:
+                reason = f"`{dtype}` has every whole number up to {limit:,}, and this ends at {int(end):,}"
+                yield proved(adding.span, reason)
+            else:
+                yield unknown(adding.span, f"how large the `{dtype}` number is that this adds to is not known")
 
 
 def _turns(loop: Loop, ranges: Ranges) -> int | None:
-    given = loop.op.trips if loop.op.name == "fori" else loop.op.length
+    if loop.op.name in PYTHON_LOOPS and _ends_early(loop.body):
+        return None
+    given = loop.op.length if loop.op.name == "scan" else loop.op.trips
     if isinstance(given, int):
         return given
-    sizes = [ranges.known.sizes(whole) for _, whole in loop.elements]
+    wholes = [whole for _, whole in loop.elements]
+    if loop.op.name in PYTHON_LOOPS:
+        wholes += [one.arguments.get("iterable") for one in loop.body.ops if one.name == "py.element"][:1]
+    sizes = [ranges.known.sizes(whole) for whole in wholes if isinstance(whole, Value)]
     return next((size[0] for size in sizes if size), None)
 
 
-def _added(param: Value, result: Value, flow: Flow) -> tuple[Op, Argument] | None:
-    """Return what each turn adds to a carry, and where; None where it does something else."""
+def _ends_early(body: Region) -> bool:
+    """Whether a way through a turn of a Python loop leaves the loop."""
+    inner = [region for op in body.ops if op.name == "py.branch" for region in op.regions]
+    return body.exit not in (Exit.FALL, Exit.CONTINUE) or any(map(_ends_early, inner))
+
+
+def _added(param: Value, result: Value, flow: Flow) -> tuple[Op, Argument, tuple[Loop, ...]] | None:
+    """Return what each turn adds to a carry, where, and the loops inside whose turns do so; None for anything else."""
 
     def source(value: Argument) -> Value | None:
         return elements_of(flow, origin(flow, value, {}, in_turn=True).value) if isinstance(value, Value) else None
 
     found = source(result)
     maker = None if found is None else flow.maker(found)
-    if maker is None or maker.name != "array.map" or maker.function != "add":
+    if found is None or maker is None:
+        return None
+    if (inner := Loop.of(maker)) is not None:
+        at = maker.results.index(found) if found in maker.results else -1
+        within = next((one for one in inner.carried if one.position == at and source(one.start) is param), None)
+        body = inner.body.results
+        sums = _added(within.param, body[at], flow) if within is not None and at < len(body) else None
+        return None if sums is None else (sums[0], sums[1], (inner, *sums[2]))
+    if maker.name != "array.map" or maker.function != "add":
         return None
     x, y, *_ = (*maker.arguments.values(), None, None)
     step = y if source(x) is param else x if source(y) is param else None
-    return None if step is None else (maker, step)
+    return None if step is None else (maker, step, ())
 
 
 def _stops(op: Op, dtype: str, limit: int, turns: int, added: Range, steps: list[Step]) -> Obligation:

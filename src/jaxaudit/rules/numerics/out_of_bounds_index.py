@@ -33,7 +33,7 @@ class OutOfBoundsIndex(Rule):
     the last of the slices that start at an index has to end within the array. A `switch` has to have a branch for
     each index, a segment sum a segment, a position that a loop moves on a place in every turn. Numbers that stand for
     nothing (`where(valid, i, -1)`, `full(shape, PAD)` before it is filled) need an element of their own or a mask:
-    beyond the end the last one is read, and -1 is the last one.
+    beyond the end the last one is read, and -1 is the last one. What `nonzero(mask, size=n)` has not found is index 0.
 
     ## Why is this bad?
     JAX raises nothing for it. Reading gives the last element instead, and an update is silently dropped.

@@ -133,7 +133,7 @@ def _numpy(look: Look) -> ShapeFact:
         return _permuted(look, "x")
     if look.function not in _NUMPY:
         return NOTHING
-    dtype = look.dtype("dtype") if look.has("dtype") else _NUMPY[look.function]
+    dtype = _dtype_told(look, _NUMPY[look.function])
     if look.raw("size") is not None:
         return array(shape_of(look.fact("size")), dtype)
     if look.function == "choice":

@@ -22,6 +22,7 @@ from jaxaudit.analyses.shapes.transfer import (
 )
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer
 from jaxaudit.ir import Op
+from jaxaudit.ir.ops import MOVING
 from jaxaudit.libraries.lookup import lookup
 
 _USUAL: Mapping[str, Transfer] = {
@@ -44,7 +45,11 @@ def _on_host(op: Op, look: Look) -> Sequence[ShapeFact | None]:
     made, twin = create.TABLE[op.name](op, look), f"jax.{op.qualified}"
     row = lookup(twin) if all(fact is None or fact is NOTHING for fact in made) else None
     transfer = None if row is None else _USUAL.get(row.op)
-    return made if transfer is None else [_untyped(fact) for fact in rarer.with_rarer(transfer, twin)(op, look)]
+    if row is None or transfer is None:
+        return made
+    found = rarer.with_rarer(transfer, twin)(op, look)
+    # What only puts elements elsewhere leaves them what they are.
+    return found if row.op in MOVING or row.op == "array.join" else [_untyped(fact) for fact in found]
 
 
 def _untyped(fact: ShapeFact | None) -> ShapeFact:
