@@ -61,6 +61,7 @@ INDEPENDENT = {
         "end-never-read": "from where to where a loop counts stands in its call",
         "end-never-written": "from where to where a loop counts stands in its call",
         "integer-overflow": "where a range ends stands in the call",
+        "mask-along-other-axis": "a number that is written down is as low as it is",
         "fraction-cut-off": "a number that is written down is whole or not",
         "out-of-bounds-index": "the index is a constant",
         "reduction-over-wrong-axis": "both axes stand in the calls",
@@ -69,6 +70,8 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives and what they are made of is data flow",
     },
     "Shapes": {
+        "accumulation-lost": "what each turn makes of what is carried is data flow",
+        "operator-not-associative": "what a function makes of three elements is algebra, whatever their shapes",
         "rows-in-two-orders": "what is indexed by one draw is in one order, whatever its size",
         "integer-overflow": "where a range ends stands in the call",
         "variance-merged-without-means": "how two means are weighed by their counts is algebra, for any number of samples",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
-from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.axes.normalised import Normalised, all_normalised, shares
 from jaxaudit.analyses.axes.roots import before, roots
 from jaxaudit.analyses.axes.slots import Slot
@@ -60,7 +59,7 @@ class MaskAlongOtherAxis(Rule):
     """
 
     summary = "A mask is the same all along the axis of the softmax that it is for."
-    needs = (Shapes, Axes, Ranges)
+    needs = (Shapes, Ranges)
     valid = (
         Example(_ATTENTION.format(index=":, None, :", mark=""), "keys are masked"),
         Example(
