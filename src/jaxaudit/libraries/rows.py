@@ -14,6 +14,7 @@ ROLES = {
     "optimizer.apply": "adds updates to parameters",
     "optimizer.moments": "makes an optimizer whose state has an array like each parameter",
     "optimizer.direct": "makes an optimizer that keeps nothing of a step, unless it has momentum or a schedule",
+    "optimizer.decay": "makes a part of an optimizer that adds a share of the parameters to the step",
     "optimizer.chain": "makes one optimizer of others",
     "average": "mixes two trees of parameters leaf by leaf",
     "model.train": "changes the parameters of a model in place",

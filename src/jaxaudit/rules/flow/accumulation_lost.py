@@ -155,6 +155,27 @@ class AccumulationLost(Rule):
             total = jax.tree.map(jnp.add, total, grads)  #!
         return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
 
+    ## the same for a module, of which the program only tells the loss
+    import flax.linen as nn
+
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(x)
+
+    def main():
+        net, x = Net(), jnp.ones((8, 3))
+        params = net.init(jax.random.key(0), x)
+        for _ in range(9):
+            total = jax.tree.map(jnp.zeros_like, params)
+            for part in jnp.split(x, 4):
+                loss, grads = jax.value_and_grad(lambda p, part=part: jnp.mean(net.apply(p, part) ** 2))(params)
+                total = jax.tree.map(jnp.add, total, grads)  #!
+            params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+            print(loss)
+
+    main()
+
     ## the last weights in the place of their average
     def average(w, xs):
         def body(carry, x):
