@@ -135,6 +135,7 @@ INDEPENDENT = {
         "value-never-read": "which binding a read sees is syntax",
     },
     "TracingFacts": {
+        "broken-straight-through": "terms cancel by algebra",
         "index-not-integer": "the type of an index is known with its shape",
         "changed-copy-dropped": "what a body changes in place, and what it gives back, is data flow",
         "retrace-every-call": "an argument that no turn makes is the same in all",

@@ -183,7 +183,7 @@ def _ways_past(flow: Flow, call: Op, join: Op) -> tuple[int, bool]:
 
     And whether others get there that do not.
     """
-    places, kind = flow.places, join.attrs.get("kind")
+    places, kind = flow.places, join.kind
     home = places.region_of[join]
     if join.name != "py.join" or kind not in _LEFT_BY:
         return 1, False
