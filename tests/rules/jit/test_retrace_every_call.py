@@ -4,6 +4,25 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "padded to the longest of each batch": """
+        class Data:
+            def __init__(self, docs):
+                self.docs = docs
+
+            def batches(self):
+                for start in range(0, len(self.docs), 4):
+                    docs = self.docs[start : start + 4]
+                    width = max(len(one) for one in docs)
+                    yield jnp.asarray(np.zeros((4, width), np.int32))
+
+        @jax.jit
+        def total(x):
+            return x.sum()
+
+        def main(docs):
+            for tokens in Data(docs).batches():
+                total(tokens)  #! retrace-every-call
+        """,
     "an object for every turn": """
         class Env:
             def __init__(self, scale):

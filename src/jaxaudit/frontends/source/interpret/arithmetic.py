@@ -10,7 +10,7 @@ from functools import reduce
 from jaxaudit.frontends.source.interpret import asked, expressions
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Sequence
 from jaxaudit.frontends.source.values.structure import argument
 from jaxaudit.ir import Size
 from jaxaudit.spans import Span
@@ -62,6 +62,9 @@ def _extreme(function: Callable[..., object]) -> Handler:
 def _over(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract | None:
     """Interpret a function of the items of one thing, or of its arguments: `max(lengths)`, `max(n, 1)`."""
     if not given.positional or given.keywords or given.star is not None or given.stars is not None:
+        return None
+    if name != "sum" and any(isinstance(value, Sequence) for value in given.positional):
+        # Of what is given one by one, each is an operand: how long it is may be asked of each.
         return None
     parts = tuple(argument(it, value, span) for value in given.positional)
     given_parts = {"iterable": parts[0]} if len(parts) == 1 else {"args": parts}
