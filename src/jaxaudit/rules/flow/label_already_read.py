@@ -95,9 +95,10 @@ def _judge(op: Op, logits: Value, labels: Value, facts: Facts) -> Iterator[Oblig
     elif all(begin > start for start in read):
         yield proved(op.span, "each prediction is compared with what is read after it")
     else:
+        name = named(labels, named(source, "it"))
         yield Obligation(
             op.span,
-            message=f"each prediction is made of its own label: the model has read {named(labels, named(source, 'it'))} in that step",
+            message=f"each prediction is made of its own label: the model reads {name} in that step",
             current="the model only has to hand on what it reads",
             expected="the prediction of each step is compared with what comes next",
             steps=(Step(source.span, "the model reads this, and it is also what is to be predicted"),),
