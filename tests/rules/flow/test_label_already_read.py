@@ -50,6 +50,7 @@ PROGRAMS = {
     ),
     "a scan in a helper, at the same step": _RECURRENT.format(read="ids", asked="ids", mark=_WRONG),
     "a scan in a helper, at the next one": _RECURRENT.format(read="ids[:, :-1]", asked="ids[:, 1:]", mark=""),
+    "the last step is left out on both sides": _RECURRENT.format(read="ids[:, :-1]", asked="ids[:, :-1]", mark=_WRONG),
     "what was read is shifted": _RECURRENT.format(read="jnp.pad(ids, ((0, 0), (1, 0)))[:, :-1]", asked="ids", mark=""),
     "all steps are seen": _DECODER.replace("jnp.where(seen, pairs, -1e9)", "pairs").format(
         read="ids", asked="ids", mark=""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -12,7 +12,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import CAUSAL, NORMALISED_EXPONENTIALS
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, LOOPS, PASSED_ON
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, unknown
+from jaxaudit.ir.values import index_parts
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 
 _MODEL = """
 import optax
@@ -77,24 +78,45 @@ class LabelAlreadyRead(Rule):
 
 def _judge(op: Op, logits: Value, labels: Value, facts: Facts) -> Iterator[Obligation]:
     flow, dtype = facts.flow, facts.get(Shapes).of(labels).dtype or ""
-    source = _source(labels, flow)
-    if not dtype.startswith(("int", "uint")) or not depends(flow, logits, (source,)):
+    (whole, begin), (scores, shift) = _cut(_source(labels, flow), flow), _cut(logits, flow)
+    source = _source(whole, flow)
+    if not dtype.startswith(("int", "uint")) or not depends(flow, scores, (source,)):
         return
-    beside = list(walk((logits,), lambda one: _beside(one, flow)))
-    if not any(_source(one, flow) is source for one in beside):
+    beside = list(walk((scores,), lambda one: _beside(one, flow)))
+    read = [
+        start + shift
+        for one in beside
+        for array, start in (_cut(_source(one, flow), flow),)
+        if _source(array, flow) is source
+    ]
+    causal = _sees_no_later_steps(beside, flow)
+    if not read or not causal:
         yield unknown(op.span, "which steps of the labels each prediction is made of is not known")
-    elif not _sees_no_later_steps(beside, flow):
-        yield unknown(op.span, "each prediction is made of its own label, which the model may have to restore")
+    elif all(begin > start for start in read):
+        yield proved(op.span, "each prediction is compared with what is read after it")
     else:
+        name = named(labels, named(source, "it"))
         yield Obligation(
             op.span,
-            message=f"each prediction is made of its own label: the model has read {named(labels, 'it')} in that step",
+            message=f"each prediction is made of its own label: the model reads {name} in that step",
             current="the model only has to hand on what it reads",
             expected="the prediction of each step is compared with what comes next",
             steps=(Step(source.span, "the model reads this, and it is also what is to be predicted"),),
             suggestion="compare `logits[:, :-1]` with `labels[:, 1:]`",
             cause=(labels,),
         )
+
+
+def _cut(value: Value, flow: Flow) -> tuple[Value, int]:
+    """Return the array that a value is a slice of, and how many entries are left out in front."""
+    op = flow.own_maker(value)
+    parts = index_parts(op.arguments.get("index")) if op is not None and op.name == "py.item" else ()
+    starts = [part.get("start") or 0 for part in parts if isinstance(part, Mapping)]
+    begins = [start for start in starts if start != 0]
+    if op is None or not op.operands or len(starts) < max(len(parts), 1) or len(begins) > 1:
+        return value, 0
+    begin = begins[0] if begins else 0
+    return (op.operands[0], begin) if isinstance(begin, int) and begin >= 0 else (value, 0)
 
 
 def _source(value: Value, flow: Flow) -> Value:
