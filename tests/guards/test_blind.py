@@ -118,6 +118,7 @@ INDEPENDENT = {
         "wrong-custom-derivative": "how many gradients a rule gives, and which are `None`, is data flow",
     },
     "Uses": {
+        "accumulation-lost": "whether a turn starts a sum anew is syntax",
         "ignored-argument": "which parameters a body mentions is syntax",
         "reduction-over-wrong-axis": "both axes stand in the calls",
         "bound-out-of-reach": "where a counter ends stands in the call",
