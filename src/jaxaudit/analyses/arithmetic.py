@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import isfinite
 
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.functions import MATRIX_PRODUCTS
 from jaxaudit.ir.ops import CALLS, KEEPING
 from jaxaudit.ir.record import record
 
@@ -93,7 +94,6 @@ _ORDER: Mapping[str, Callable[..., int]] = {
     "bitwise_or": _either,
 }
 """What can be done with numbers alone."""
-_PRODUCTS = frozenset(("matmul", "dot"))
 
 
 def computed(region: Region, given: Sequence[Number], outside: Outside) -> list[Number] | None:
@@ -113,7 +113,7 @@ def _made_in(op: Op) -> Sequence[Value]:
 def mixes_products(region: Region) -> bool:
     """Whether a body multiplies matrices and also single elements, so that no one algebra holds."""
     functions = {op.function for op in region.walk() if op.name in ("array.map", "array.dot")}
-    return not functions.isdisjoint(_PRODUCTS) and not functions <= _PRODUCTS | {"add", "subtract", "negative"}
+    return not functions.isdisjoint(MATRIX_PRODUCTS) and not functions <= MATRIX_PRODUCTS | {"add", "subtract", "negative"}
 
 
 def multiplies_matrices(region: Region) -> bool:
@@ -149,7 +149,7 @@ def _made(op: Op, known: Mapping[Value, Number]) -> Number | None:
             function = _RING.get(op.function) or (None if unknowns else _ORDER.get(op.function))
             return None if function is None else function(*given)
         case "array.dot":
-            return given[0] * given[1] if op.function in _PRODUCTS and len(given) == 2 else None
+            return given[0] * given[1] if op.function in MATRIX_PRODUCTS and len(given) == 2 else None
         case "array.select":
             chosen = op.function == "where" and len(given) == 3 and not unknowns
             return given[1 if given[0] else 2] if chosen else None

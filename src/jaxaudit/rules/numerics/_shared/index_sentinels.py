@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import COMPARISONS, FILLING_READS
+from jaxaudit.ir.functions import COMPARISONS, FILLING_READS, SUMS_OF_TWO
 from jaxaudit.ir.ops import KEEPING, MOVING
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Severity, Step, named, unknown
@@ -105,7 +105,7 @@ def _judge_wrapped(op: Op, index: Value, one: Sentinel, size: Dim, facts: Facts)
 
 def _judge_spare(op: Op, index: Value, one: Sentinel, facts: Facts) -> Iterator[Obligation]:
     """Judge what is done at index 0 for what a search of fixed size has not found."""
-    adds = op.name == _WRITES and op.function in ("add", "subtract")
+    adds = op.name == _WRITES and op.function in SUMS_OF_TWO
     if not adds or is_asked_for(index, one, facts) or not _may_find_less(one, facts):
         yield unknown(op.span, "whether what is done at index 0 for what was not found is left out is not known")
         return
