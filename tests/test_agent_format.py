@@ -116,7 +116,7 @@ def test_a_project_is_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert text.startswith("2 files: No issues, 1 warning.\n")
     assert "The facts of one file: jaxaudit check FILE --format agent" in text
     block = text.partition("READ FIRST (ranked, with the reason)\n")[2].partition("\n\n")[0]
-    first, second = block.splitlines()
+    first, second, *_ = block.splitlines()
     assert first.startswith("  rollout.py:14 rollout: warning value-never-read; scan carries carry; ")
     assert first.endswith(" not decided")
     assert second == "  other.py:1 scale: line 1: `scale` never reads its parameter `factor`; 1 not decided"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import left, walk
+from jaxaudit.analyses.queries import left, reached, walk
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SCALINGS, SUMS_OF_TWO
@@ -72,6 +72,9 @@ def _judge(one: _Running, uses: Uses, flow: Flow) -> Obligation:
         return unknown(one.made.span, f"{name} is stored, and whether anything reads it there is not known")
     if effects:
         return proved(one.made.span, f"what turns make of {name} is read by more than its own next turn")
+    given_back = flow.places.function_of(one.loop.op).results
+    if not reached(flow, (one.new,)).isdisjoint(given_back):
+        return unknown(one.made.span, f"{name} is given back, and whether every caller reads it is not known")
     instead = (_read_after(value, one.loop, uses, flow) for value in one.added)
     if (at := next(filter(None, instead), None)) is None:
         return unknown(
