@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import isfinite
 
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.functions import MATRIX_PRODUCTS
+from jaxaudit.ir.functions import MATRIX_PRODUCTS, SUMS_OF_TWO
 from jaxaudit.ir.ops import CALLS, KEEPING
 from jaxaudit.ir.record import record
 
@@ -113,7 +113,8 @@ def _made_in(op: Op) -> Sequence[Value]:
 def mixes_products(region: Region) -> bool:
     """Whether a body multiplies matrices and also single elements, so that no one algebra holds."""
     functions = {op.function for op in region.walk() if op.name in ("array.map", "array.dot")}
-    return not functions.isdisjoint(MATRIX_PRODUCTS) and not functions <= MATRIX_PRODUCTS | {"add", "subtract", "negative"}
+    added = functions - MATRIX_PRODUCTS
+    return added != functions and not added <= SUMS_OF_TWO | {"negative"}
 
 
 def multiplies_matrices(region: Region) -> bool:

@@ -45,7 +45,7 @@ def _of_one(look: Look) -> ShapeFact:
     if look.has("args"):
         one = reduce(join, look.fact("args").items or (NOTHING,))
         return one if one.dims == () else NOTHING
-    given = look.fact("iterable")
+    given = look.fact("iterable") if look.has("iterable") else look.first()
     each = given.each or (reduce(join, given.items) if given.items else without_axis(given, 0))
     counted = look.op.qualified == "builtins.sum" and each.dtype == "bool"
     return array(array_dims(each), None if counted else each.dtype, weak=each.weak)

@@ -63,7 +63,7 @@ def _over(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract 
     """Interpret a function of the items of one thing, or of its arguments: `max(lengths)`, `max(n, 1)`."""
     if not given.positional or given.keywords or given.star is not None or given.stars is not None:
         return None
-    if name != "sum" and any(isinstance(value, Sequence) for value in given.positional):
+    if any(isinstance(value, Sequence) for value in given.positional):
         # Of what is given one by one, each is an operand: how long it is may be asked of each.
         return None
     parts = tuple(argument(it, value, span) for value in given.positional)
