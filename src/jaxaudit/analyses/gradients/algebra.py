@@ -7,7 +7,7 @@ constants) becomes a factor of what it scales.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from math import prod
 
 from jaxaudit.analyses.gradients.edges import Edge
@@ -231,11 +231,17 @@ def factors_of(graph: Graph, node: Node) -> Iterator[Node]:
 
 def depends(top: Node, target: Node) -> bool:
     """Whether gradient flows from one node to another."""
+    return bool(dependencies(top, {target}))
+
+
+def dependencies(top: Node, wanted: Set[Node]) -> set[Node]:
+    """Return those of some nodes that gradient flows to from a node."""
+    lowest = min((one.order for one in wanted), default=0)
 
     def flows(node: Node) -> Iterator[Node]:
-        return (one for one, edge in node.inputs if edge in _FLOWS and one.order >= target.order)
+        return (one for one, edge in node.inputs if edge in _FLOWS and one.order >= lowest)
 
-    return any(one is target for one in walk((top,), flows))
+    return {*wanted}.intersection(walk((top,), flows))
 
 
 def slice_of(top: Node, *, stopped: bool = False) -> Iterator[Node]:

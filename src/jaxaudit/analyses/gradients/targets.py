@@ -7,10 +7,20 @@ from the same parameters; an advantage is a factor that depends on a value which
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import combinations, permutations
 
-from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
+from jaxaudit.analyses.gradients.algebra import (
+    Addend,
+    dependencies,
+    depends,
+    flowing,
+    learned,
+    slice_of,
+    source_of,
+    strip,
+    unstopped,
+)
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
@@ -197,8 +207,13 @@ def halves(gradient: Gradient) -> Iterator[Halves]:
             groups[op.name, op.function, tuple(region.span for region in op.regions)].append((op, known))
     for group in groups.values():
         stops = {op: (_stopped(sides[0]), _stopped(sides[1])) for op, sides in group}
-        for (first, ours), (second, theirs) in combinations(group, 2):
-            if any((*stops[first], *stops[second])) and _change_places(ours, theirs):
+        if not any(map(any, stops.values())):
+            continue
+        plain = {op: (unstopped(sides[0]), unstopped(sides[1])) for op, sides in group}
+        every = {side for sides in plain.values() for side in sides}
+        made_of = {side: dependencies(side, every) - {side} for side in every}
+        for first, second in combinations(plain, 2):
+            if any((*stops[first], *stops[second])) and _change_places(plain[first], plain[second], made_of):
                 yield Halves(first, second, stops[first], stops[second])
 
 
@@ -206,8 +221,8 @@ def _stopped(node: Node) -> bool:
     return node.made_by("grad.stop")
 
 
-def _change_places(ours: Sequence[Node], theirs: Sequence[Node]) -> bool:
+def _change_places(ours: tuple[Node, Node], theirs: tuple[Node, Node], made_of: Mapping[Node, Set[Node]]) -> bool:
     """Whether one side of each op is computed from the other side of the other one, and from no more of the four."""
-    (a, b), (c, d) = (list(map(unstopped, sides)) for sides in (ours, theirs))
-    found = {(one, other) for one, other in permutations((a, b, c, d), 2) if depends(one, other)}
+    (a, b), (c, d) = ours, theirs
+    found = {(one, other) for one, other in permutations((a, b, c, d), 2) if other in made_of[one]}
     return len({a, b, c, d}) == _SIDES and found in ({(a, d), (c, b)}, {(b, c), (d, a)})
