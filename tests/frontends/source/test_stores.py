@@ -117,3 +117,27 @@ class Better(Learner):
 def test_a_method_that_nobody_calls_reads_the_functions_that_the_constructor_left(read: str, expected: str) -> None:
     code = f"{_START}{_LEARNER.replace('{}', f'self.{read}(jnp.ones(2)) * 1')}"
     assert shapes(code) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("stored", "stores"), [("cast(float, self.scale)", 0), ("self.scale", 0), ("self.scale * 2", 1), ("self.shift", 1)]
+)
+def test_what_is_there_already_is_not_stored_again(stored: str, stores: int) -> None:
+    code = f"""
+from typing import cast
+import jax
+
+class Layer:
+    def __init__(self, scale, shift):
+        self.scale, self.shift = scale, shift
+
+    def apply(self, x):
+        self.scale = {stored}
+        return x * self.scale
+
+def run(x, scale, shift):
+    return Layer(scale, shift).apply(x)
+"""
+    program = audit([SourceFile("layer.py", code)], Config()).program
+    found = [op for op in program.named("py.store_attr") if op.span.line == 10]
+    assert len(found) == stores

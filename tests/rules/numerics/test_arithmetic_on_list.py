@@ -26,6 +26,35 @@ PROGRAMS = {
             tree = {"a": jnp.ones(3), "b": jnp.ones(3)}
             return difference(tree, tree), wrong(tree, tree)
         """,
+    "dicts that keep an order or count, and what a helper asks about": """
+        import collections
+
+        class Cache:
+            def __init__(self):
+                self.kept, self.counts = collections.OrderedDict(), collections.Counter()
+
+            def use(self, key):
+                self.kept.move_to_end(key)
+                return self.counts.most_common(2)
+
+            def wrong(self):
+                return self.kept.first()  #! arithmetic-on-list
+
+        def has_keys(tree):
+            return all(hasattr(tree, name) for name in ("keys", "__getitem__"))
+
+        def walk(tree):
+            return getattr(tree, "keys")() if has_keys(tree) else tree
+
+        def branch(tree):
+            if has_keys(tree):
+                return tree.keys()
+            return tree
+
+        def use(x):
+            cache = Cache()
+            return cache.use("a"), cache.wrong(), walk((x, x)), branch((x, x)), branch(("a", "b"))
+        """,
     "a deque is no list": """
         import collections
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.python_values import PythonValues, python_values
-from jaxaudit.analyses.queries import holders, walk
+from jaxaudit.analyses.queries import depends, holders, walk
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
@@ -18,7 +19,8 @@ from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict, proved, unknown
 
-_PYTHON = {"tuple": tuple, "list": list, "dict": dict}
+_PYTHON = {"tuple": (tuple,), "list": (list,), "dict": (dict, OrderedDict, Counter, defaultdict)}
+"""What a container may be, by its kind: dicts are not told apart."""
 
 
 class ArithmeticOnList(Rule):
@@ -198,7 +200,10 @@ def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
     base = op.arguments.get("base")
     maker = facts.flow.maker(base) if isinstance(base, Value) else None
     kind = maker.kind if maker is not None and maker.name == "py.container" else ""
-    if maker is None or kind not in _PYTHON or hasattr(_PYTHON[kind], op.label):
+    if maker is None or kind not in _PYTHON or any(hasattr(cls, op.label) for cls in _PYTHON[kind]):
+        return
+    if _is_asked_about(maker, op, facts.flow):
+        yield unknown(op.span, f"a condition asks about this {kind}, and whether it comes here is not known")
         return
     refused = _refused(op, f"a Python {kind} has no `.{op.label}`: this raises `AttributeError`")
     if refused.verdict is Verdict.UNKNOWN:
@@ -218,6 +223,13 @@ def _attribute(op: Op, facts: Facts) -> Iterator[Obligation]:
         yield replace(refused, span=one.span, message=given, steps=(read,), cause=one.operands)
     if not givers:
         yield refused
+
+
+def _is_asked_about(made: Op, op: Op, flow: Flow) -> bool:
+    """Whether a condition around an op asks about what a container is made of; about constants any one may ask."""
+    around = (holder for _, holder in flow.places.up(flow.places.region_of[op]))
+    conditions = [value for one in around if one is not None and one.name == "py.branch" for value in one.operands]
+    return any(not made.operands or depends(flow, value, made.operands) for value in conditions)
 
 
 def _givers(made: Op, flow: Flow) -> list[Op]:

@@ -350,6 +350,8 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
             return
         if find_in_class(box.cls, "__setattr__") is not None:
             value = it.unknown("the class has its own way to set attributes", span, name)
+        elif base not in it.unfinished and _is_held(box, base, name, value):
+            return
         attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
         value = settings.stored(it, box.cls, value, span)
         if isinstance(value, Ref):
@@ -373,6 +375,13 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
         arguments = {"object": whole, "value": argument(it, value, span)}
         it.loaded.pop((whole, name), None)
     it.emit("py.store_attr", span, arguments, attrs, results=0)
+
+
+def _is_held(box: ObjectBox, base: Ref, name: str, value: Abstract) -> bool:
+    """Whether an object gets what it has already: `self.config = cast(Config, self.config)` changes nothing."""
+    if isinstance(value, Attribute):
+        return value.receiver == base and value.name == name
+    return isinstance(value, Leaf | Ref) and box.attrs.get(name) == value
 
 
 def set_defaults(it: Interpreter, cls: Abstract, value: Abstract, span: Span) -> None:
