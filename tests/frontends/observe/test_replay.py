@@ -224,3 +224,33 @@ def test_without_probes_nothing_is_evaluated_again(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG)
     found = report("run", "--no-probe", "wrong.py", cwd=tmp_path)
     assert "seen in this run" not in str(found)
+
+
+PAIRS = DATA + (
+    """
+seeds = drawn.integers(0, 99, 1)[0]
+
+
+def score(weight, key):
+    return weight * jax.random.normal(key, (3,)).sum()
+
+
+@jax.jit
+def step(weights, key):
+    keys = jnp.tile(jax.random.split(key, 4), 2)
+    above, below = jnp.split(jax.vmap(score)(weights, keys), 2)
+    return above - below
+
+
+print(step(jnp.arange(8.0), jax.random.key(int(seeds))))
+"""
+)
+
+
+def test_several_keys_that_serve_as_many_elements_each_are_a_warning(tmp_path):
+    (tmp_path / "pairs.py").write_text(PAIRS)
+    found = report("run", "pairs.py", cwd=tmp_path)
+    assert found["issues"] == []
+    assert [(one["rule"], one["message"]) for one in found["warnings"]] == [
+        ("same-key-across-vmap", "8 elements draw with 4 keys, seen in this run")
+    ]

@@ -112,7 +112,7 @@ def shared_keys(notes: Mapping[str, Array], ways: Ways, places: Places) -> Itera
         bits = {one for turn in turns for one in turn}
         again = next((one for one in sorted(bits) if one in first), None)
         if text:
-            yield Suspect(at, *text[:2], users, key=text[2])
+            yield Suspect(at, *text[:2], users, key=text[2], doubtful=any(map(_are_copied, turns)))
         elif again is not None and first[again][1] != users and users not in told:
             told.add(users)
             before, where = first[again]
@@ -152,6 +152,12 @@ def _repeated(turns: Sequence[Sequence[bytes]]) -> tuple[str, str, bytes] | None
     if len(ran) > 1 and len(set(drawn)) < len(drawn):
         return "turns", f"{len(ran)} turns draw with {_keys(len(set(drawn)))}", _commonest(drawn)
     return None
+
+
+def _are_copied(keys: Sequence[bytes]) -> bool:
+    """Whether several keys serve the same number of elements each, as in pairs that are compared on the same noise."""
+    counts = Counter(keys).values()
+    return len(counts) > 1 and len(set(counts)) == 1 < max(counts)
 
 
 def _commonest(keys: Sequence[bytes]) -> bytes:
