@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite
+from typing import Any
 
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import MATRIX_PRODUCTS, SUMS_OF_TWO
@@ -78,7 +79,7 @@ _RING: Mapping[str, Callable[..., Number]] = {
     "negative": operator.neg,
 }
 """What can be done with unknowns."""
-_ORDER: Mapping[str, Callable[..., int]] = {
+ORDER: Mapping[str, Callable[..., Any]] = {
     "maximum": max,
     "minimum": min,
     "greater": operator.gt,
@@ -87,6 +88,10 @@ _ORDER: Mapping[str, Callable[..., int]] = {
     "less_equal": operator.le,
     "equal": operator.eq,
     "not_equal": operator.ne,
+}
+"""What takes numbers by their order."""
+_NUMBERS: Mapping[str, Callable[..., Any]] = {
+    **ORDER,
     "logical_and": _both,
     "logical_or": _either,
     "logical_not": operator.not_,
@@ -147,7 +152,7 @@ def _made(op: Op, known: Mapping[Value, Number]) -> Number | None:
     unknowns = any(isinstance(one, Polynomial) for one in given)
     match op.name:
         case "array.map":
-            function = _RING.get(op.function) or (None if unknowns else _ORDER.get(op.function))
+            function = _RING.get(op.function) or (None if unknowns else _NUMBERS.get(op.function))
             return None if function is None else function(*given)
         case "array.dot":
             return given[0] * given[1] if op.function in MATRIX_PRODUCTS and len(given) == 2 else None

@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from jaxaudit.analyses.arithmetic import ORDER
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import outside_of_call
 from jaxaudit.analyses.queries import last
@@ -40,13 +41,7 @@ _BINARY: Mapping[str, Callable[[float, float], float]] = {
     "multiply": operator.mul,
     "divide": operator.truediv,
     "power": operator.pow,
-    "maximum": max,
-    "minimum": min,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "equal": operator.eq,
+    **ORDER,
 }
 _DATA = 1
 """The bit of the data among what a step hangs on; the inputs have those above."""
