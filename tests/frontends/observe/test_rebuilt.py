@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from tool import issues, report
+from tool import issues, jaxaudit, report
 
 pytest.importorskip("jax")
 
@@ -134,3 +134,30 @@ def test_counters_that_no_constructor_takes_are_a_warning(tmp_path):
 def test_classes_that_are_registered_with_keys_are_rebuilt_too(tmp_path, decorator, call):
     program = WITH_KEYS.format(decorator=decorator, call=call)
     assert issues(audited(tmp_path, program)) == [("flatten-loses-field", "program.py", line_of(program))]
+
+
+COUNTED = """
+class Pair:
+    made = 0
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+def join(_, parts):
+    print("rebuilt")
+    Pair.made += 1
+    return Pair(*parts)
+
+
+jax.tree_util.register_pytree_node(Pair, lambda pair: ((pair.a, pair.b), None), join)
+jax.tree.leaves(Pair(jnp.ones(2), 0.0))
+print("made:", Pair.made)
+"""
+
+
+@pytest.mark.parametrize(("options", "made"), [(("--no-probe",), 0), ((), 1)])
+def test_what_is_rebuilt_for_a_probe_writes_nothing(tmp_path, options, made):
+    (tmp_path / "program.py").write_text(HEAD + COUNTED)
+    done = jaxaudit("run", *options, "program.py", cwd=tmp_path)
+    assert done.stdout.startswith(f"made: {made}\n"), done.stdout

@@ -97,5 +97,5 @@ class Session:
     def _begin(self) -> None:
         from jaxaudit.frontends.jaxpr.lower import install_markers
 
-        install_markers()
+        install_markers(probe=self._probe)
         self.observer.install()

@@ -24,9 +24,12 @@ from jaxaudit.ir.collector import collector_paused
 from jaxaudit.spans import Span
 
 
-def install_markers() -> None:
-    """Patch JAX's transformations so that jaxprs tell their boundaries; call it before importing the user's module."""
-    patches.install()
+def install_markers(*, probe: bool = True) -> None:
+    """Patch JAX's transformations so that jaxprs tell their boundaries; call it before importing the user's module.
+
+    Only who may `probe` rebuilds objects of the classes that the user registers.
+    """
+    patches.install(probe=probe)
 
 
 def uninstall_markers() -> None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType, FunctionType
@@ -25,6 +23,7 @@ from jaxaudit.frontends.jaxpr.later import Later
 from jaxaudit.frontends.jaxpr.narrowed import Narrowed
 from jaxaudit.frontends.jaxpr.places import call_at, caller, is_user_file
 from jaxaudit.frontends.jaxpr.protocol import Frame, LateCall, Retrace
+from jaxaudit.frontends.jaxpr.quiet import muted
 from jaxaudit.frontends.jaxpr.replay.kept import Kept
 from jaxaudit.frontends.jaxpr.seen import Reads, Site, function_code, function_name, made_for_user
 from jaxaudit.frontends.jaxpr.watching import Watch
@@ -394,12 +393,3 @@ def _leaf_names(fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tup
         for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]
         if arguments.is_array(leaf)
     )
-
-
-@contextlib.contextmanager
-def muted() -> Iterator[None]:
-    """Keep what is run once more from writing to the user's terminal."""
-    nowhere = io.StringIO()
-    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

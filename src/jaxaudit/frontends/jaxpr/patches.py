@@ -73,7 +73,7 @@ A checkpointed function is not wrapped: JAX traces it once for many calls, which
 _replaced: list[tuple[Any, str, Any, Any]] = []
 
 
-def install() -> None:
+def install(*, probe: bool) -> None:
     """Patch JAX and what was imported from it already; what libraries do inside themselves stays unmarked."""
     if _replaced:
         return
@@ -86,7 +86,7 @@ def install() -> None:
         _replace(compat.jax, name, _immediate(name, getattr(compat.jax, name)))
     for name in _CONTROL_FLOW:
         _replace(compat.lax, name, _control_flow(name, getattr(compat.lax, name)))
-    for name, register in registrations().items():
+    for name, register in registrations().items() if probe else ():
         _replace(compat.tree_util, name, _like(register, getattr(compat.tree_util, name)))
     for kind in ("custom_jvp", "custom_vjp"):
         rule = getattr(compat.jax, kind)

@@ -69,7 +69,7 @@ def observe(request: Request) -> Reply:
 
     observer = Observer(request.steps, request.target, ROOM if request.probe else 0)
     faults: list[str] = []
-    when_jax_is_imported(lambda: _begin(observer, faults))
+    when_jax_is_imported(lambda: _begin(observer, faults, probe=request.probe))
     _stop_after(request.timeout)
     ending = run_script(request.target, request.arguments)
     _stop_after(0)
@@ -165,12 +165,12 @@ def lower_sites(sites: Sequence[Site]) -> tuple[Program, list[Capture]]:
         return Program((), "jaxpr"), [_capture(site, f"internal error: {error}") for site in sites]
 
 
-def _begin(observer: Any, faults: list[str]) -> None:
+def _begin(observer: Any, faults: list[str], *, probe: bool) -> None:
     """Start to look; a fault of ours must not end the user's script."""
     try:
         from jaxaudit.frontends.jaxpr.lower import install_markers
 
-        install_markers()
+        install_markers(probe=probe)
         observer.install()
     except Exception as error:  # noqa: BLE001
         faults.append(f"internal error while starting to observe: {type(error).__name__}: {error}")

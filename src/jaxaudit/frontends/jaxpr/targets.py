@@ -37,7 +37,7 @@ def trace_target(request: Request) -> Reply:
     from jaxaudit.frontends.jaxpr.lower import install_markers
 
     path = request.target
-    install_markers()
+    install_markers(probe=request.probe)
     watch = Watch(f"trace {request.target}")
     watch.start()
     try:

@@ -17,6 +17,7 @@ from jaxaudit.frontends.jaxpr.files import USER, layer_of
 from jaxaudit.frontends.jaxpr.probe.met import code_of
 from jaxaudit.frontends.jaxpr.probe.where import place_of_returned
 from jaxaudit.frontends.jaxpr.protocol import Rebuilt
+from jaxaudit.frontends.jaxpr.quiet import muted
 
 LOOKS = 3
 """Objects of each class that are rebuilt."""
@@ -42,14 +43,13 @@ class Rebuilds:
     """The classes of a process."""
 
     def __init__(self) -> None:
-        self.active = True
         self._classes: list[_Class] = []
         self._busy = False
 
     def watched(self, cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any]) -> Any:
         """Return a function that takes objects apart as the given one does; that itself where it is not the user's."""
         code = code_of(_plain(flatten)) or code_of(_plain(unflatten))
-        if not self.active or layer_of(getattr(code, "co_filename", "")) != USER:
+        if layer_of(getattr(code, "co_filename", "")) != USER:
             return flatten
         known = _Class(cls, flatten, unflatten)
         self._classes.append(known)
@@ -73,7 +73,8 @@ class Rebuilds:
             parts = children, aux
             if not _is_traced(children):
                 # An object that cannot be rebuilt of its own parts ends the program, and is explained there.
-                again = known.unflatten(aux, children)
+                with muted():
+                    again = known.unflatten(aux, children)
                 known.looks += 1
                 for name, verdict, text in _differences(thing, again):
                     known.differences.setdefault(name, (verdict, text))

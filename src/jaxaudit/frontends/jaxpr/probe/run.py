@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
-from jaxaudit.frontends.jaxpr.observe import muted
 from jaxaudit.frontends.jaxpr.probe.judge import AGREES, DIFFERS, DOUBTFUL, ESTIMATOR, OPEN, Judgement, judge
 from jaxaudit.frontends.jaxpr.probe.measure import (
     COARSE,
@@ -26,6 +25,7 @@ from jaxaudit.frontends.jaxpr.probe.samples import Domain, domains, plans
 from jaxaudit.frontends.jaxpr.probe.subject import Subject, traits
 from jaxaudit.frontends.jaxpr.probe.where import place_of_function, place_of_rule
 from jaxaudit.frontends.jaxpr.protocol import Probe
+from jaxaudit.frontends.jaxpr.quiet import muted
 
 SECONDS = 60.0
 """For all rules of a program together."""

@@ -19,9 +19,9 @@ from jaxaudit.frontends.jaxpr.captured import changed
 from jaxaudit.frontends.jaxpr.failures import describe
 from jaxaudit.frontends.jaxpr.frames import Origins
 from jaxaudit.frontends.jaxpr.markers import MARKER
-from jaxaudit.frontends.jaxpr.observe import muted
 from jaxaudit.frontends.jaxpr.places import frame_at
 from jaxaudit.frontends.jaxpr.protocol import Frame, LateCall, Unsteady
+from jaxaudit.frontends.jaxpr.quiet import muted
 from jaxaudit.frontends.jaxpr.seen import Site
 
 SECONDS = 20.0

@@ -9,9 +9,9 @@ from math import prod
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
-from jaxaudit.frontends.jaxpr.observe import muted
 from jaxaudit.frontends.jaxpr.probe.run import stuck
 from jaxaudit.frontends.jaxpr.protocol import Replayed
+from jaxaudit.frontends.jaxpr.quiet import muted
 from jaxaudit.frontends.jaxpr.replay import watches
 from jaxaudit.frontends.jaxpr.replay.interpret import NotReplayed
 from jaxaudit.frontends.jaxpr.replay.judge import Suspect, shared_keys, suspects
