@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from jaxaudit.frontends.jaxpr.protocol import Frame, Rebuilt
-from jaxaudit.rules.base import Obligation, Severity, Step, proved
+from jaxaudit.rules.base import Obligation, Severity, Step, proved, unknown
 from jaxaudit.spans import Span
 
 RULE = "flatten-loses-field"
@@ -17,7 +17,14 @@ def rebuild_obligations(rebuilt: Sequence[Rebuilt], shown: Callable[[str], str])
         if one.place is None:
             continue
         span, objects = _span(one.place, shown), "1 object" if one.objects == 1 else f"{one.objects} objects"
-        if not one.attribute:
+        if one.verdict == "open":
+            about = (
+                f"`{one.attribute}` of `{one.cls}`" if one.attribute else f"whether `{one.cls}` comes back as it was:"
+            )
+            # What source proves of the parts that are handed on stands at these.
+            whole = _span(one.other or one.place, shown)
+            made = unknown(whole, f"{about} {one.text}")
+        elif not one.attribute:
             made = proved(span, f"verified by probe, {objects}: `{one.cls}` is put together again as it was")
         else:
             made = _differs(one, span, objects, shown)

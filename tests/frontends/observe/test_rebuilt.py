@@ -161,3 +161,30 @@ def test_what_is_rebuilt_for_a_probe_writes_nothing(tmp_path, options, made):
     (tmp_path / "program.py").write_text(HEAD + COUNTED)
     done = jaxaudit("run", *options, "program.py", cwd=tmp_path)
     assert done.stdout.startswith(f"made: {made}\n"), done.stdout
+
+
+LOST = """
+class Run:
+    def __init__(self, rate, history):
+        self.rate, self.history = rate, history
+        self.note = None
+
+
+def join(_, parts):
+    made = object.__new__(Run)
+    made.rate, made.history = parts[0], [*parts[1]]
+    return made
+
+
+jax.tree_util.register_pytree_node(Run, lambda run: ((run.rate, run.history), None), join)  #!
+jax.tree.leaves(Run(jnp.ones(2), [jnp.zeros(2)]))
+"""
+
+
+def test_nothing_is_verified_of_what_is_lost_or_cannot_be_compared(tmp_path):
+    found = audited(tmp_path, LOST)
+    assert not [one for one in found["verified"] if "verified by probe" in one["reason"]]
+    # Of one place one reason is told.
+    assert "`history` of `Run` could not be compared" in {
+        one["reason"] for one in found["unknown"] if one["rule"] == "flatten-loses-field"
+    }

@@ -153,7 +153,7 @@ class Rebuilt:
     attribute: str
     """Empty where all attributes are as they were."""
     verdict: str
-    """`agrees`, `differs` or `doubtful`."""
+    """`agrees`, `differs`, `doubtful` or `open`."""
     text: str
     objects: int
     """How many were looked at."""

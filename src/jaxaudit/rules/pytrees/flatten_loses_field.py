@@ -193,7 +193,7 @@ def _judge(op: Op) -> Obligation:
     for param, kept, field in zip(params, stored, flattened, strict=True):
         if field and not kept:
             return unknown(op.span, f"whether `{op.class_name}` keeps `{param}` as it is given is not known")
-    return proved(op.span, f"every field of `{op.class_name}` comes back where it was")
+    return proved(op.span, f"every field that `{op.class_name}` is taken apart into comes back where it was")
 
 
 def _comes_again(op: Op, flow: Flow) -> bool:

@@ -22,9 +22,7 @@ from jaxaudit.frontends.jaxpr.quiet import muted
 LOOKS = 3
 """Objects of each class that are rebuilt."""
 
-AGREES, DIFFERS, DOUBTFUL = "agrees", "differs", "doubtful"
-_CLOSE = 1e-3
-"""Constructors convert numbers to the precision of JAX."""
+AGREES, DIFFERS, DOUBTFUL, OPEN = "agrees", "differs", "doubtful", "open"
 
 
 @dataclass(slots=True)
@@ -88,8 +86,9 @@ class Rebuilds:
         """Return what was seen of each class, field by field where something is wrong."""
         for one in self._classes:
             place, other = (place_of_returned(_plain(it)) for it in (one.flatten, one.unflatten))
-            if one.looks and (place or other) is not None:
-                about = one.differences or {"": (AGREES, "")}
+            if (place or other) is not None:
+                unseen = {"": (OPEN, "no object of it was put together again")}
+                about = one.differences or ({"": (AGREES, "")} if one.looks else unseen)
                 for name, (verdict, text) in about.items():
                     yield Rebuilt(one.cls.__name__, name, verdict, text, one.looks, place or other, other)
 
@@ -110,21 +109,33 @@ def _is_traced(children: tuple[Any, ...]) -> bool:
 
 
 def _differences(before: Any, after: Any) -> Iterator[tuple[str, str, str]]:
-    """Return the attributes that come back otherwise, with a verdict and a clause."""
+    """Return the attributes that do not surely come back as they were, with a verdict and a clause."""
     old, new = _state(before), _state(after)
+    if not old:
+        yield "", OPEN, "it has no attributes that could be compared"
     given = _parameters(type(before))
-    for name in sorted(old.keys() & new.keys()):
-        if _same(old[name], new[name]):
+    for name in sorted(old.keys() | new.keys()):
+        if name not in old or name not in new:
+            yield name, OPEN, "is not on both objects, and whether it is needed is not known"
             continue
-        source = next((one for one in old if one != name and _is_data(old[one]) and _same(old[one], new[name])), None)
-        if source is not None and _is_data(old[name]):
-            yield name, DIFFERS, f"comes back as what `{source}` was"
-        elif _is_number(old[name]) and _is_number(new[name]):
-            # What no constructor takes may be a cache or a counter that is to start anew.
-            verdict = DIFFERS if name in given else DOUBTFUL
-            yield name, verdict, f"comes back as {new[name]!r}, and was {old[name]!r}"
-        elif _is_data(old[name]) and _is_data(new[name]):
-            yield name, DIFFERS if name in given else DOUBTFUL, "comes back with other numbers"
+        same = _same(old[name], new[name])
+        if same is None:
+            yield name, OPEN, "could not be compared"
+        elif not same:
+            yield name, *_difference(name, old, new[name], known=name in given)
+
+
+def _difference(name: str, old: Mapping[str, Any], now: Any, *, known: bool) -> tuple[str, str]:
+    """Return the verdict and a clause for an attribute that comes back otherwise; `known` to the constructor."""
+    others = (one for one in old if one != name and _is_data(old[one]) and _same(old[one], now))
+    source = next(others, None) if _is_data(old[name]) else None
+    if source is not None:
+        return DIFFERS, f"comes back as what `{source}` was"
+    # What no constructor takes may be a cache or a counter that is to start anew.
+    verdict = DIFFERS if known else DOUBTFUL
+    if _is_number(old[name]):
+        return verdict, f"comes back as {now!r}, and was {old[name]!r}"
+    return verdict, "comes back with other numbers"
 
 
 def _state(thing: Any) -> Mapping[str, Any]:
@@ -150,23 +161,23 @@ def _is_data(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same as far as can be told: what cannot be compared is taken for the same."""
+def _same(one: Any, other: Any) -> bool | None:
+    """Whether two values are the same; None where they cannot be compared."""
     if one is other:
         return True
-    if _is_data(one) or _is_data(other):
-        return _same_numbers(one, other)
     if _is_number(one) and _is_number(other):
-        return bool(one == other) or (isinstance(one, float) and _same_numbers(one, other))
-    return True
+        return bool(one == other)
+    if _is_data(one) and _is_data(other):
+        return _same_numbers(one, other)
+    return None
 
 
-def _same_numbers(one: Any, other: Any) -> bool:
+def _same_numbers(one: Any, other: Any) -> bool | None:
+    """Whether two arrays hold the same, once converted to the type of the second: constructors make arrays of JAX."""
     np = compat.np
     try:
         first, second = np.asarray(one), np.asarray(other)
-        if first.shape != second.shape:
-            return False
-        return bool(np.allclose(first, second, rtol=_CLOSE, atol=_CLOSE, equal_nan=True))
+        alike = second.dtype.kind in "fc"
+        return bool(np.array_equal(first.astype(second.dtype), second, equal_nan=alike))
     except Exception:  # noqa: BLE001
-        return True
+        return None
