@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 
-from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, same
+from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, product, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import made_by
+from jaxaudit.analyses.regroup import product_of
 from jaxaudit.analyses.shapes import mapped
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, atoms_of, forget, join, sequence
 from jaxaudit.analyses.shapes.literals import literal
@@ -214,21 +215,27 @@ def _after_turns(op: Op, look: Look) -> Facts:
     left = [forget(look.read(value), stays) for value in region.results]
     columns = op.kind == "comprehension"
     turns = _turns(op, look) if op.every_turn else UNKNOWN
-    length = turns if turns.known else None
     # An empty list among the elements of another is there to be filled, by whoever finds it there.
     kept = [NOTHING if columns and fact.items == () else fact for fact in left]
     made = [
-        join(_before_end(op, i, look, stays), fact)
-        if i < count
-        else ShapeFact(each=fact, length=length)
-        if columns
-        else fact
+        join(_before_end(op, i, look, stays), fact) if i < count else _collection(op, fact, turns) if columns else fact
         for i, fact in enumerate(kept)
     ]
     for at, part in _collected(op, look):
         each = forget(literal(part, look.read), stays)
         made[at] = ShapeFact(each=each, length=_turns(op, look).labelled(made_by("ordered", op)))
     return made
+
+
+def _collection(op: Op, fact: ShapeFact, turns: Dim) -> ShapeFact:
+    """Return the list that a comprehension makes: where one stands within, the items of all turns in a row."""
+    if not op.chained:
+        return ShapeFact(each=fact, length=turns if turns.known else None)
+    if fact.each is None:
+        return NOTHING
+    parts = (turns, UNKNOWN if fact.length is None else fact.length)
+    length = product(parts)
+    return ShapeFact(each=fact.each, length=length.labelled(product_of(parts, op)) if length.known else None)
 
 
 def _before_end(op: Op, at: int, look: Look, stays: Callable[[Atom], bool]) -> ShapeFact:
