@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.buffers import given_twice, is_number, kept_in, readings, sources
+from jaxaudit.analyses.buffers import given_twice, givers, is_number, kept_in, readings, sources
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
@@ -31,6 +31,8 @@ def train(params, grads):
 """
 
 
+_PLAIN = ("numpy", "number", "shape")
+"""What has no buffer of JAX: a compiled function is given a copy."""
 _HELD = ("py.item", "py.attr")
 
 _WHOLE = {
@@ -127,6 +129,17 @@ class DonatedValueRead(Rule):
                 return advance(runtime.state)
             """,
             "the compiled function reads its own argument",
+        ),
+        Example(
+            """
+            import numpy as np
+
+            def sweep(run, scales):
+                start = np.ones((32, 32))
+                step = jax.jit(run, donate_argnums=0)
+                return [step(start, scale) for scale in scales]
+            """,
+            "an array of NumPy, which is copied for each call",
         ),
         Example(_PROGRAM.format(call="new = params = update(params, grads)", mark=""), "the new value is read"),
         Example(
@@ -273,6 +286,32 @@ class DonatedValueRead(Rule):
         ),
         Example(
             """
+            def run(step, state, scale):
+                step = jax.jit(step, donate_argnums=0)
+                return step(step(state, scale), scale)
+
+            def sweep(step, scales):
+                start = jnp.ones((32, 32))
+                return [run(step, start, scale) for scale in scales]  #!
+            """,
+            "every turn starts with the same value, which a function donates",
+        ),
+        Example(
+            """
+            def sweep(step, scales):
+                step, start = jax.jit(step, donate_argnums=0), jnp.ones((32, 32))
+                ends = []
+                for scale in scales:
+                    state = start
+                    for _ in range(100):
+                        state = step(state, scale)  #!
+                    ends.append(state)
+                return ends
+            """,
+            "every turn starts with the same value, which a loop donates",
+        ),
+        Example(
+            """
             def step(params, grads):
                 return params - grads
 
@@ -332,18 +371,22 @@ class DonatedValueRead(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
         # Inside of traced code a call is compiled along with what is around it: there its arguments are no buffers.
-        shapes = facts.get(Shapes)
         visits = list(facts.get(TracingFacts).of("jit", "pmap"))
         inside = {visit.op for visit in visits} - {visit.op for visit in visits if visit.stage is None}
         for op in program.named("jit", "pmap"):
             if op in inside:
                 yield from _kept(op)
             else:
-                yield from _judged(op, facts.flow, shapes)
+                yield from _judged(op, facts)
                 yield from _given_twice(op, facts)
 
 
-def _judged(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+def _judged(op: Op, facts: Facts) -> Iterator[Obligation]:
+    flow, shapes, trace = facts.flow, facts.get(Shapes), facts.get(TracingFacts)
+
+    def is_plain(*names: Value) -> bool:
+        return any(is_number(flow, one) or trace.value(one).what in _PLAIN for one in names)
+
     donated = _donated(op, shapes)
     if donated is None:
         yield unknown(op.span, "which arguments are donated is not known")
@@ -354,14 +397,18 @@ def _judged(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         if is_left_alone(op, value, flow, shapes):
             yield proved(op.span, f"no result can take the buffer of {named(value, 'the argument')}, so it is kept")
             continue
-        read = (one for one in readings(flow, op, value) if not any(is_number(flow, name) for name in one.names))
+        read = (one for one in readings(flow, op, value) if not is_plain(*one.names))
         reading = min(read, key=lambda one: (one.replaced, flow.places.order[one.reader]), default=None)
         if reading is not None and reading.replaced:
             yield unknown(op.span, "whether another buffer is in its place where it is read is not known")
         elif reading is not None:
             yield _finding(op, value, _seen_from(op, reading.reader, flow), kept_in(flow, reading.names))
-        elif _is_repeated(op, value, flow.places):
-            yield _finding(op, value, op)
+        elif again := [one for one in givers(flow, op, value) if _is_repeated(*one, flow.places)]:
+            giver, given = again[0]
+            if is_plain(given):
+                yield proved(op.span, f"{named(given, 'the argument')} is no array of JAX, so each call copies it")
+                continue
+            yield _finding(op, given, giver if giver.name == "py.call" else op, again=True)
         elif _is_held_on(value, flow):
             yield unknown(op.span, f"what {named(value, 'the donated argument')} was taken from is used further")
         else:
@@ -475,8 +522,8 @@ def _twice(call: Op, value: Value, note: Op) -> Obligation:
     )
 
 
-def _finding(call: Op, value: Value, reader: Op, kept: Sequence[Op] = ()) -> Obligation:
-    name, again = named(value, "the argument"), reader is call
+def _finding(call: Op, value: Value, reader: Op, kept: Sequence[Op] = (), *, again: bool = False) -> Obligation:
+    name = named(value, "the argument")
     donated = "in the turn before" if again else f"on line {call.span.line}"
     return Obligation(
         reader.span,
