@@ -77,12 +77,14 @@ def sources(flow: Flow, value: Value) -> list[Value]:
     return list(walk((value,), lambda one: _before(flow, one)))
 
 
-def is_number(flow: Flow, value: Value) -> bool:
-    """Whether a value is given as a size or a bound somewhere: a number of Python, which has no buffer."""
-    known = flow.table(is_number)
+def has_no_buffer(flow: Flow, value: Value) -> bool:
+    """Whether a value is an array of NumPy, which JAX copies, or a number: given as a size or a bound somewhere."""
+    known = flow.table(has_no_buffer)
     if value not in known:
-        names = names_of(flow, sources(flow, value))
-        known[value] = any(_is_size(op, name) for name in names for op in flow.readers.get(name, ()))
+        own = sources(flow, value)
+        makers = [maker for one in own if (maker := flow.maker(one)) is not None]
+        sizes = (_is_size(op, name) for name in names_of(flow, own) for op in flow.readers.get(name, ()))
+        known[value] = any(op.qualified.startswith("numpy.") for op in makers) or any(sizes)
     return known[value]
 
 
