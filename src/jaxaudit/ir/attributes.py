@@ -290,9 +290,9 @@ class Attributes:
     reverse = Attribute[bool | None]("reverse", bool, default=False, otherwise=None)
     """Whether a scan runs from the last step to the first; None where that is computed."""
     every_turn = _flag("every_turn")
-    """Whether each turn of a comprehension gives something: no condition leaves any out."""
+    """Whether each turn of a comprehension gives one item: no condition leaves any out."""
     chained = _flag("chained")
-    """Whether it gives a row of items in each turn, those of a comprehension within: `for r in a for c in b`."""
+    """Whether each turn of a comprehension gives many items of one list, as in `[f(a, b) for a in xs for b in ys]`."""
     to = _text("to")
     xs = _text("xs")
     in_axes = _items("in_axes")

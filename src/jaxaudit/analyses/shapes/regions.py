@@ -218,7 +218,11 @@ def _after_turns(op: Op, look: Look) -> Facts:
     # An empty list among the elements of another is there to be filled, by whoever finds it there.
     kept = [NOTHING if columns and fact.items == () else fact for fact in left]
     made = [
-        join(_before_end(op, i, look, stays), fact) if i < count else _collection(op, fact, turns) if columns else fact
+        join(_before_end(op, i, look, stays), fact)
+        if i < count
+        else _listed(fact, turns, chained=op.chained)
+        if columns
+        else fact
         for i, fact in enumerate(kept)
     ]
     for at, part in _collected(op, look):
@@ -227,15 +231,13 @@ def _after_turns(op: Op, look: Look) -> Facts:
     return made
 
 
-def _collection(op: Op, fact: ShapeFact, turns: Dim) -> ShapeFact:
-    """Return the list that a comprehension makes: where one stands within, the items of all turns in a row."""
-    if not op.chained:
-        return ShapeFact(each=fact, length=turns if turns.known else None)
-    if fact.each is None:
-        return NOTHING
-    parts = (turns, UNKNOWN if fact.length is None else fact.length)
-    length = product(parts)
-    return ShapeFact(each=fact.each, length=length.labelled(product_of(parts, op)) if length.known else None)
+def _listed(fact: ShapeFact, turns: Dim, *, chained: bool) -> ShapeFact:
+    """Return what a comprehension makes that gets an item a turn, or a list of them."""
+    if chained:
+        parts = (turns, fact.length or UNKNOWN)
+        turns = product(parts).labelled(product_of(parts, None))
+        fact = fact.each or NOTHING
+    return ShapeFact(each=fact, length=turns if turns.known else None)
 
 
 def _before_end(op: Op, at: int, look: Look, stays: Callable[[Atom], bool]) -> ShapeFact:
