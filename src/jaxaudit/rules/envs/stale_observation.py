@@ -163,10 +163,14 @@ def _judged(one: Look, model: Look, facts: Facts, *, loss: bool) -> Iterator[Obl
     for place, (key, value) in beside.items():
         read = one.reads[place]
         # What was acted upon may be recorded beside what came of it.
-        if _is_newer(value, read, one, model, facts) and not depends(facts.flow, value, one.op.results):
+        if _is_newer(value, read, one, model, facts) and not depends(facts.flow, value, (one.result,)):
             late.append(read)
         elif not read[1] and _is_newer(read[0], key, one, model, facts):
             early.append(key)
+    step = facts.get(Versions).of(one.result)
+    if step is not None and {key[0] for key in late}.isdisjoint(key_of(old, facts.flow)[0] for old in step.old):
+        # A step of something else may start from what this step started from.
+        late.clear()
     if loss and (late or early):
         yield unknown(one.op.span, f"`{name}` is differentiated: it may be meant for what a step starts from")
     elif late:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.moments import moment
@@ -29,6 +29,7 @@ class Look:
     """All that is given back."""
     at: int
     """Which of that is the result."""
+    result: Value
     reads: Mapping[object, Key]
     """What is looked at, by the place where it is read: that is the same for every look of this kind."""
     made: frozenset[Value]
@@ -56,24 +57,31 @@ def looks(end: Op, flow: Flow) -> Iterator[Look]:
     region = flow.places.function_of(end)
     given = tuple(key_of(one, flow) for one in end.operands)
     for op in region.ops if len(given) > 1 else ():
-        at = next((given.index(key) for one in op.results if (key := key_of(one, flow)) in given), None)
-        if at is not None and op.name == "py.attr":
-            yield _look(op, op.label, end, given, at, {0: key_of(op.operands[0], flow)}, flow)
-        elif at is not None and (op.name == "py.call_unknown" or (op.name == "py.call" and op.regions)):
+        if (result := next((one for one in _results(op) if key_of(one, flow) in given), None)) is None:
+            continue
+        if op.name == "py.attr":
+            yield _look(op, op.label, end, given, result, {0: key_of(op.operands[0], flow)}, flow)
+        elif op.name == "py.call_unknown" or (op.name == "py.call" and op.regions):
             reads = (
                 dict(_read_inside(op, flow)) if op.regions else {i: key_of(v, flow) for i, v in enumerate(op.operands)}
             )
             which = op.regions[0].span if op.regions else op.callee
-            yield _look(op, which, end, given, at, reads, flow)
+            yield _look(op, which, end, given, result, reads, flow)
+
+
+def _results(op: Op) -> Sequence[Value]:
+    """Return what an op gives; of a body that stands where it is called, what that gives back."""
+    ends: list[Op] = [one for one in op.regions[0].ops if one.name == "py.return"] if op.in_place and op.regions else []
+    return op.results or [value for end in ends for value in end.operands]
 
 
 def _look(
-    op: Op, which: object, end: Op, given: tuple[Key, ...], at: int, reads: Mapping[object, Key], flow: Flow
+    op: Op, which: object, end: Op, given: tuple[Key, ...], result: Value, reads: Mapping[object, Key], flow: Flow
 ) -> Look:
     region, values = flow.places.function_of(end), {key[0] for key in (*given, *reads.values())}
     homes = {one: flow.places.region_of_value(one) for one in values.difference(region.params)}
     made = frozenset(one for one, home in homes.items() if home is not None and flow.places.within(home, region))
-    return Look(op, which, end, given, at, reads, made)
+    return Look(op, which, end, given, given.index(key_of(result, flow)), result, reads, made)
 
 
 def key_of(value: Value, flow: Flow, context: Context | None = None) -> Key:
