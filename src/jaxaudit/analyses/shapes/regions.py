@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 
-from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, same
+from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, product, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import made_by
+from jaxaudit.analyses.regroup import product_of
 from jaxaudit.analyses.shapes import mapped
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, atoms_of, forget, join, sequence
 from jaxaudit.analyses.shapes.literals import literal
@@ -233,7 +234,8 @@ def _after_turns(op: Op, look: Look) -> Facts:
 def _listed(fact: ShapeFact, turns: Dim, *, chained: bool) -> ShapeFact:
     """Return what a comprehension makes that gets an item a turn, or a list of them."""
     if chained:
-        turns = turns * (fact.length or UNKNOWN)
+        parts = (turns, fact.length or UNKNOWN)
+        turns = product(parts).labelled(product_of(parts, None))
         fact = fact.each or NOTHING
     return ShapeFact(each=fact, length=turns if turns.known else None)
 
