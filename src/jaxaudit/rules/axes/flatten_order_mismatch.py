@@ -11,6 +11,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.pieces import astray, reordered
 from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.regroup import is_accounted_for
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Op, Program
@@ -204,6 +205,8 @@ def _other_order(op: Op, run: Label, cut: Label) -> Obligation:
 
 def _judged(one: Reshape) -> Obligation:
     span = one.op.span
+    if not one.moved and not is_accounted_for(one.old, one.new):
+        return unknown(span, f"which axes of {shape_of(one.old)} become which of {shape_of(one.new)} is not known")
     if not one.moved:
         return proved(span, f"taken apart as {shape_of(one.new)}, in the order it was made")
     return Obligation(

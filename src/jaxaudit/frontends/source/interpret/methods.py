@@ -83,14 +83,20 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
 
 
 def _is_of_array(name: str, given: Arguments) -> bool:
-    """Whether an object that has this method is an array: it is rearranged, converted, or reduced along an axis."""
+    """Whether an object that has this method is an array: it is rearranged, converted, or reduced along an axis.
+
+    Modules are objects as well, whose functions are given the array first: `xp.reshape(x, 3)`.
+    """
     row = lookup(f"array.{name}")
     if row is None or name in _CONTAINER_METHODS or not _KEYWORDS.issuperset(given.keywords):
         return False
     place = row.position("axis") - 1
     axis = given.positional[place] if 0 <= place < len(given.positional) else None
     along = "axis" in given.keywords or (isinstance(axis, Const) and isinstance(axis.value, int))
-    return row.op in REARRANGED or row.op == "array.convert" or along
+    if row.op == "array.convert":
+        return len(given.positional) == 1
+    written = all(isinstance(one, Const | TupleValue) for one in given.positional)
+    return written and (row.op in REARRANGED or along)
 
 
 def _unknown(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span: Span) -> Leaf:
