@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.elements import elements_of, maker_of_elements
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import ahead, behind, nothing, through_ops, walk
+from jaxaudit.analyses.queries import ahead, nothing, sources, through_ops, walk
 from jaxaudit.analyses.ranges import Range, Ranges
 from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO, SMALL
 from jaxaudit.ir import Argument, Exit, Op, Program, Region, Value
@@ -281,9 +281,7 @@ def _added(param: Value, result: Value, flow: Flow) -> tuple[Op, Argument, tuple
     return None if step is None else (maker, step, ())
 
 
-def _added_in_leaves(
-    param: Value, found: Value, maker: Op, flow: Flow
-) -> tuple[Op, Argument, tuple[Loop, ...]] | None:
+def _added_in_leaves(param: Value, found: Value, maker: Op, flow: Flow) -> tuple[Op, Argument, tuple[Loop, ...]] | None:
     """Return what a function of leaves adds to a carry that is a leaf of a tree."""
     region = maker.regions[0]
     adding = next((flow.maker(one) for one in made_inside(maker, region, found)), None)
@@ -314,7 +312,7 @@ def _stops(op: Op, dtype: str, limit: int, turns: int, added: Range, steps: list
 def _finer(step: Argument, total: Value, ranges: Ranges, flow: Flow) -> Op | None:
     """Return where a finer type is cut down to what is added up, or where the sum is widened afterwards."""
     around = through_ops(*ELEMENTWISE, "tree.map", "py.container")
-    before = walk([step] if isinstance(step, Value) else [], lambda one: behind(flow, one, nothing))
+    before = sources(flow, [step] if isinstance(step, Value) else [], nothing)
     after = walk((total,), lambda one: ahead(flow, one, around))
     cut = [op for one in before if (op := flow.maker(one)) is not None and op.name == "array.convert"]
     widened = [op for one in after for op in flow.readers.get(one, ()) if op.name == "array.convert"]

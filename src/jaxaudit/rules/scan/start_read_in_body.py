@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import ahead, depends, entered, last, operands_of, through_ops, walk
+from jaxaudit.analyses.queries import ahead, depends, entered, last, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop, Part, made_inside
 from jaxaudit.ir.ops import BODIES, CARRYING, MOVING
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.scan._shared.sums import adds, terms_of
 
 
 class StartReadInBody(Rule):
@@ -182,14 +183,10 @@ def _begins_anew(loop: Op, reads: list[Op], start: Value, after: Value, flow: Fl
 
 def _steps_from(loop: Op, reads: list[Op], start: Value, after: Value, flow: Flow) -> bool:
     """Whether a turn adds to the start what it computes, and another part of the carry is computed from the sum."""
-    terms = list(walk((after,), lambda one: operands_of(flow, one, _adds)))
-    sums = [made for op in reads if _adds(op) for made in op.results if made in terms]
+    terms = terms_of(after, flow)
+    sums = [made for op in reads if adds(op) for made in op.results if made in terms]
     others = (other for _, other in Loop(loop).successors if other is not after)
     return start in terms and any(depends(flow, other, sums) for other in others)
-
-
-def _adds(op: Op) -> bool:
-    return op.name == "array.map" and op.function in ("add", "subtract")
 
 
 def _names(param: Value, flow: Flow) -> Iterator[Value]:

@@ -11,6 +11,7 @@ from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, named, proved, unknown
+from jaxaudit.rules.scan._shared.sums import adds, terms_of
 
 
 class SuccessorGivenOut(Rule):
@@ -118,13 +119,9 @@ def _judge(loop: Loop, param: Value, following: Value, facts: Facts) -> Obligati
 
 def _is_step(newer: Value, param: Value, flow: Flow) -> bool:
     """Whether a value is a part of the state, and added to it what was computed from that part itself."""
-    terms = list(walk((newer,), lambda one: operands_of(flow, one, _adds)))
-    added = [one for one in terms if one is not param and not operands_of(flow, one, _adds)]
+    terms = terms_of(newer, flow)
+    added = [one for one in terms if one is not param and not operands_of(flow, one, adds)]
     return param in terms and any(depends(flow, one, (param,)) for one in added)
-
-
-def _adds(op: Op) -> bool:
-    return op.name == "array.map" and op.function in ("add", "subtract")
 
 
 def _made_of(value: Value, flow: Flow) -> Iterator[Value]:

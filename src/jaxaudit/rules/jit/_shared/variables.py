@@ -76,6 +76,6 @@ def _refused(visit: Visit, tracer: Op, holder: Value) -> Obligation:
         raises=Raises.TRACING,
         expected="the state goes in and comes out as data, or a transformation of `flax.nnx` hands the module over",
         steps=way_from(tracer, visit),
-        suggestion="carry `nnx.state(module)` and put it together inside with `nnx.merge`, or use `nnx.scan`, `nnx.vmap`",
+        suggestion="carry `nnx.state(module)` and merge it inside with `nnx.merge`, or use `nnx.scan`, `nnx.vmap`",
         cause=(holder,),
     )
