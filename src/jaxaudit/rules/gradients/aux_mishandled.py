@@ -74,6 +74,22 @@ class AuxMishandled(Rule):
             ),
             "the loss alone",
         ),
+        Example(
+            """
+            import optax
+
+            def fit(agent, state, opt_state, batch):
+                (loss, outputs), grads = jax.value_and_grad(agent.loss, has_aux=True)(state.params, batch)
+                updates, opt_state = agent.optimizer.update(grads, opt_state, state.params)
+                return optax.apply_updates(state.params, updates), opt_state, outputs
+
+            def remember(table, batch):
+                loss, grads = jax.value_and_grad(table.loss)(batch)
+                table.totals.update({"loss": loss})
+                return table, grads
+            """,
+            "an optimizer and a dict in fields of something unknown",
+        ),
     )
     invalid = (
         Example(
@@ -131,6 +147,22 @@ class AuxMishandled(Rule):
                 return state.apply_gradients(grads=grads), metrics
             """,
             "whatever the loss and the state are",
+        ),
+        Example(
+            """
+            import optax
+
+            def fit(agent, state, opt_state, batch):
+                grads, (loss, outputs) = jax.value_and_grad(agent.loss, has_aux=True)(state.params, batch)
+                updates, opt_state = agent.optimizer.update(grads, opt_state, state.params)  #!
+                return optax.apply_updates(state.params, updates), opt_state, outputs
+
+            def fit_once(agent, params, batch):
+                grads, loss = jax.value_and_grad(agent.loss)(params, batch)
+                updates, _ = agent.optimizer.update(grads, None, params)  #!
+                return optax.apply_updates(params, updates)
+            """,
+            "an optimizer in a field of something unknown",
         ),
     )
 

@@ -93,7 +93,7 @@ class IndexNotInteger(Rule):
         shapes = facts.get(Shapes)
         kinds = python_values(facts)
         for op in program.named("py.item", "py.set_item"):
-            if (name := _name(op)) and kinds.is_jax_array(op.base):
+            if (name := _name(op)) and kinds.is_jax_array(op.argument("base")):
                 yield _named(op, name)
         for op in program.named("py.item", "array.at", "array.gather", "array.scatter"):
             base = op.argument("base", "a", "arr", "operand")
