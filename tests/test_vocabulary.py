@@ -90,3 +90,23 @@ def test_every_trait_is_defined_once(name: str) -> None:
         if isinstance(one, ast.Name)
     ]
     assert len(names) == len(set(names))
+
+
+def test_few_sets_of_function_names_stand_outside_of_the_vocabulary() -> None:
+    """A set of functions is a trait (`ir/functions.py`) or a role (`libraries`); tables of transfer functions are none."""
+    known = {one for trait in vars(functions).values() if isinstance(trait, frozenset) for one in trait}
+    judges = [path for path in JUDGES if "transfer" not in path.parts]
+    sets = [
+        f"{path.name}:{node.lineno}"
+        for path in judges
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        if not any(isinstance(part, ast.Dict | ast.DictComp) for part in ast.walk(node.value))
+        if len(names := _words(node.value)) > 1 and sum(one in known for one in names) * 2 >= len(names)
+    ]
+    assert len(sets) <= 20, sets
+
+
+def _words(node: ast.AST) -> list[str]:
+    texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    return [word for text in texts for word in text.split()]

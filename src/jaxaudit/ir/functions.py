@@ -133,6 +133,8 @@ SIGN_KEEPING = SCALINGS | _ids("negative")
 ARITHMETIC = SUMS_OF_TWO | SCALINGS | _ids("negative power floor_divide remainder fmod matmul")
 LINEAR = _ids("add subtract negative positive conj real imag")
 """Elementwise functions that are linear in every operand; `multiply` and `divide` are so in one of them."""
+STEPPING = ARITHMETIC | _ids("square sqrt")
+"""What optimizers and moving averages do with a parameter."""
 SQUARES = _ids("square power multiply")
 """Give the square of a value, where they are given 2, or the value twice."""
 SQUARE_ROOTS = _ids("sqrt rsqrt")
@@ -158,6 +160,8 @@ BITWISE = _ids("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift
 REMAINDERS = _ids("remainder fmod")
 ROUNDED = _ids("round floor ceil trunc fix rint")
 """Give the whole number that is nearest on some side."""
+KEEPS_FRACTIONS = SUMS_OF_TWO | EXTREMES_OF_TWO | ROUNDED | _ids("multiply negative abs")
+"""Give floats wherever one of their operands is one, if only whole ones."""
 MANY_TO_ONE = COMPARISONS | ROUNDINGS | REMAINDERS | _ids("floor_divide")
 """Functions that give the same for many numbers, by their purpose."""
 MODULAR = SUMS_OF_TWO | BITWISE | _ids("multiply negative square")
@@ -202,7 +206,9 @@ VARIANCES = _ids("var nanvar")
 SPREADS = VARIANCES | _ids("std nanstd")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
-ASSERTIONS = QUANTIFIERS | _ids("array_equal allclose")
+WHOLE_COMPARISONS = _ids("array_equal array_equiv allclose")
+"""Compare two arrays as a whole."""
+ASSERTIONS = QUANTIFIERS | WHOLE_COMPARISONS
 """Return one truth value for whole arrays."""
 ONE_BACK = ADDITIONS | AVERAGES | EXTREMES | PRODUCTS | _ids("logsumexp median nanmedian quantile percentile")
 """Reductions that give one element back as it is."""
@@ -244,10 +250,14 @@ LOOKUPS = _ids("digitize searchsorted")
 """Look up between which edges each of some values lies."""
 FILLING_READS = _ids("take take_along_axis")
 """Reads that give NaN for an index behind the end."""
-POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize lexsort nonzero argwhere flatnonzero")
+ORDERS = _ids("argsort argpartition")
+"""Return the positions of all elements along an axis, in the order of the elements."""
+POSITIONS = PICKED_POSITIONS | ORDERS | _ids("searchsorted digitize lexsort nonzero argwhere flatnonzero")
 """Return indices and no elements."""
+BEST = _ids("top_k approx_max_k approx_min_k")
+"""Return the best elements along an axis, the last one unless told another, and their positions."""
 SORTED = _ids("sort msort sort_complex partition sort_key_val unique unique_values setdiff1d")
-ELEMENTS_IN_ORDER = SORTED | _ids("top_k approx_max_k approx_min_k median")
+ELEMENTS_IN_ORDER = SORTED | BEST | _ids("median")
 """Return the elements themselves, by their order."""
 FLIPS = {"flip": 0, "flipud": 0, "fliplr": 1}
 """Turn an axis back to front: this one, unless told another."""

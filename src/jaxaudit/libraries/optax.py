@@ -8,14 +8,19 @@ _NAME = "optax"
 _TRANSFORMATION = "optax.GradientTransformation"
 
 _OPTIMIZERS = merge(
+    rows(_NAME, "py.call_library", "fromage sgd sign_sgd: learning_rate:schedule", result=_TRANSFORMATION,
+         roles="optimizer.direct optimizer.whole"),
+    # They leave the direction and the scale of small gradients as they are.
     rows(_NAME, "py.call_library", """
-        fromage sgd sign_sgd: learning_rate:schedule
-        freeze: mask
-        adaptive_grad_clip: clipping eps
-        centralize identity keep_params_nonnegative set_to_zero zero_nans:
+        identity zero_nans:
         clip: max_delta
         clip_by_block_rms: threshold
         clip_by_global_norm: max_norm
+        """, result=_TRANSFORMATION, roles="optimizer.direct optimizer.limit"),
+    rows(_NAME, "py.call_library", """
+        freeze: mask
+        adaptive_grad_clip: clipping eps
+        centralize keep_params_nonnegative set_to_zero:
         normalize_by_update_norm: scale_factor eps
         scale: step_size
         scale_by_learning_rate: learning_rate:schedule
@@ -29,30 +34,34 @@ _OPTIMIZERS = merge(
         """, result=_TRANSFORMATION),
     rows(_NAME, "py.call_library", """
         masked: inner mask
-        partition multi_transform: transforms param_labels
         flatten: inner
         lookahead: fast_optimizer sync_period slow_step_size
         apply_if_finite: inner max_consecutive_errors
         conditionally_mask conditionally_transform: inner should_transform_fn forward_extra_args
         with_extra_args_support: tx
         """, result=_TRANSFORMATION, roles="optimizer.chain"),
+    rows(_NAME, "py.call_library", "partition multi_transform: transforms param_labels", result=_TRANSFORMATION,
+         roles="optimizer.chain optimizer.partition"),
     rows(_NAME, "py.call_library", """
         adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad: learning_rate:schedule
         lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate:schedule
         optimistic_gradient_descent radam rmsprop rprop signum sm3 yogi: learning_rate:schedule
-        ema trace: decay
-        apply_every: k
         contrib.acprop contrib.ademamix contrib.adopt contrib.cocob contrib.dadapt_adamw: learning_rate:schedule
         contrib.dog contrib.dowg contrib.madgrad contrib.momo contrib.momo_adam contrib.muon: learning_rate:schedule
         contrib.prodigy contrib.sophia: learning_rate:schedule
         contrib.schedule_free_adamw contrib.schedule_free_sgd contrib.simplified_ademamix: *args
+        """, result=_TRANSFORMATION, roles="optimizer.moments optimizer.whole"),
+    rows(_NAME, "py.call_library", """
+        ema trace: decay
+        apply_every: k
         scale_by_adam: b1 b2 eps eps_root mu_dtype
         scale_by_rms: decay eps initial_scale
         """, result=_TRANSFORMATION, roles="optimizer.moments"),
     rows(_NAME, "py.call_library", """
         GradientTransformation GradientTransformationExtraArgs: init:function update:function
         """, result="itself", roles="optimizer.make"),
-    rows(_NAME, "py.call_library", "chain named_chain: *args", result=_TRANSFORMATION, roles="optimizer.chain"),
+    rows(_NAME, "py.call_library", "chain named_chain: *args", result=_TRANSFORMATION,
+         roles="optimizer.chain optimizer.sequence"),
     rows(_NAME, "py.call_library", "scale_by_*: *args", result=_TRANSFORMATION),
     rows(f"{_NAME}.contrib", "py.call_library", """
         galore: learning_rate:schedule

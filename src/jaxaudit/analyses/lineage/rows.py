@@ -15,7 +15,7 @@ from jaxaudit.analyses.keys.overlap import Overlap, overlap
 from jaxaudit.analyses.queries import Answers, behind, last, nothing, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, PLACES, REORDERINGS
+from jaxaudit.ir.functions import ARRAYS_OF_ITEMS, GROWING_ALONG, PLACES, REORDERINGS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CALLS, MAPPED, PASSED_ON
 from jaxaudit.ir.record import record
@@ -27,7 +27,6 @@ _MOST = 3
 _PLACES = through_ops("array.convert", "array.reshape", "py.item", "py.element", "array.gather", "device.place")
 """Ops that give some of the places that somebody has drawn."""
 _SLICED = ("dynamic_slice_in_dim", "dynamic_slice", "dynamic_index_in_dim")
-_COUNTED = ("arange", "linspace")
 
 
 @record
@@ -242,5 +241,5 @@ def _is_data(orders: RowOrders, value: Value) -> bool:
     """Whether an array has rows that differ, so that what is computed from them belongs together."""
     made, fact = orders.facts.flow.maker(value), orders.facts.get(Shapes).of(value)
     if made is not None and made.name in ("array.create", "py.const", "array.shape") and not made.operands:
-        return made.function in _COUNTED
+        return made.function in GROWING_ALONG
     return fact.dims != ()

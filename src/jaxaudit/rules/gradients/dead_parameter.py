@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import entered, left, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.functions import ARITHMETIC
+from jaxaudit.ir.functions import STEPPING
 from jaxaudit.ir.ops import BODIES, CONTRACTIONS, DERIVATIVES, LOOPS, NOTES
 from jaxaudit.libraries.lookup import playing, takes_trees
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
@@ -225,8 +225,6 @@ _NETWORK = CONTRACTIONS | {
 _TRAINING = frozenset(playing("optimizer.init", "optimizer.step", "optimizer.apply"))
 """What trains a parameter, and reads it for nothing else."""
 _LOOKS = NOTES | {"py.return", "py.print", "py.format", "py.to_python", "py.rebind"}
-_OPTIMIZER = ARITHMETIC | {"square", "sqrt"}
-"""What optimizers and moving averages do with a parameter."""
 
 
 def inner_path(leaf: Leaf) -> str:
@@ -294,7 +292,7 @@ def _versions(flow: Flow, op: Op, value: Value) -> Iterator[Value]:
         yield from _contained(flow, op, op.operands.index(value))
     elif op.name in LOOPS or op.name in BODIES:
         yield from entered(op, value)
-    elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and op.function in _OPTIMIZER):
+    elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and op.function in STEPPING):
         yield from op.results
     elif op.name == "py.join" or (op.name == "py.call_library" and takes_trees(op.qualified)):
         yield from op.results

@@ -8,11 +8,9 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import is_slice
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.functions import ABOVE
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Step, proved
-
-_FEWER = frozenset(("greater", "greater_equal", "equal"))
 
 
 class ArithmeticOnBooleans(Rule):
@@ -85,7 +83,7 @@ def _is_boolean(argument: Argument, facts: Facts) -> bool:
 def _counts(reader: Op, value: Value) -> bool:
     """Whether an op asks for more than one of what is `or`."""
     bound = reader.arguments.get("y")
-    asks = reader.function in COMPARISONS & _FEWER and reader.arguments.get("x") is value
+    asks = reader.function in ABOVE | {"equal"} and reader.arguments.get("x") is value
     return asks and isinstance(bound, int) and bound > (0 if reader.function == "greater" else 1)
 
 

@@ -24,12 +24,11 @@ from jaxaudit.ir.functions import (
     QUANTIFIERS,
     SOLVERS,
     SPREADS,
+    WHOLE_COMPARISONS,
 )
 
 _SUMMED = ADDITIONS | PRODUCTS
 _AVERAGED = AVERAGES | SPREADS | {"median", "nanmedian", "logsumexp", "logmeanexp"}
-_ANSWERS = frozenset(("array_equal", "array_equiv", "allclose"))
-"""Functions that compare two arrays as a whole."""
 _KNOWN = _SUMMED | _AVERAGED | EXTREMES | QUANTIFIERS | {"count_nonzero"}
 
 
@@ -54,7 +53,7 @@ def reduced(look: Look, base: ShapeFact, axis: Argument, *, given: bool, keep: A
 def _reduce(look: Look) -> ShapeFact:
     if is_pattern(look):
         return patterned(look)
-    if look.function in _ANSWERS:
+    if look.function in WHOLE_COMPARISONS:
         return array((), "bool")
     if look.function not in _KNOWN or look.raw("returned", "return_sign") not in (None, False):
         return NOTHING

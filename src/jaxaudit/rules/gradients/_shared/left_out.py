@@ -9,17 +9,8 @@ from jaxaudit.analyses.queries import behind, walk
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.record import record
-from jaxaudit.libraries.lookup import playing
+from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, STATES, Applied, applied, made_as, raw
-
-_CHAINS = ("optax.chain", "optax.named_chain")
-_PARTITIONS = ("optax.multi_transform", "optax.partition")
-_LIMITS = frozenset(f"optax.{name}" for name in "clip clip_by_global_norm clip_by_block_rms zero_nans identity".split())
-"""Transformations that leave the direction and the scale of small gradients as they are."""
-_UPDATES = {*playing("optimizer.moments"), "optax.sgd", "optax.fromage", "optax.sign_sgd"} - {
-    *("optax.ema", "optax.trace", "optax.apply_every", "optax.scale_by_adam", "optax.scale_by_rms")
-}
-"""Whole optimizers: what they give is scaled by a learning rate and points downhill."""
 
 
 @record
@@ -35,7 +26,7 @@ class LeftOut:
 def partial_optimizers(program: Program, flow: Flow) -> Iterator[LeftOut | Op]:
     """Return every transformation for some parameters; as plain ops those that may see to all gradients."""
     whole = list(_whole_steps(program, flow))
-    for op in program.calling("optax.masked", *_PARTITIONS):
+    for op in program.calling("optax.masked", *playing("optimizer.partition")):
         inner = _updating(op, flow)
         outer = _outermost(op, flow)
         if inner is None or outer is None:
@@ -58,10 +49,10 @@ def _updating(op: Op, flow: Flow) -> Op | None:
 
 def _is_whole(op: Op, flow: Flow) -> bool:
     """Whether a transformation is an optimizer, or a chain that ends in one."""
-    if op.qualified in _CHAINS:
+    if plays(op.qualified, "optimizer.sequence"):
         links = [_maker(one, flow) for one in op.operands]
         return bool(links) and links[-1] is not None and _is_whole(links[-1], flow)
-    return op.qualified in _UPDATES
+    return plays(op.qualified, "optimizer.whole")
 
 
 def _is_all(mask: Argument) -> bool:
@@ -75,7 +66,7 @@ def _outermost(op: Op, flow: Flow) -> Op | None:
     """Return the chain that a transformation is a link of; None where another link may see to the other parameters."""
     while (around := _chain_of(op, flow)) is not None:
         links = [_maker(one, flow) for one in around.operands]
-        if any(link is not op and (link is None or link.qualified not in _LIMITS) for link in links):
+        if any(link is not op and (link is None or not plays(link.qualified, "optimizer.limit")) for link in links):
             return None
         op = around
     return op
@@ -83,7 +74,7 @@ def _outermost(op: Op, flow: Flow) -> Op | None:
 
 def _chain_of(op: Op, flow: Flow) -> Op | None:
     taken = (one for value in op.results for one in flow.readers.get(value, ()))
-    return next((one for one in taken if one.qualified in _CHAINS), None)
+    return next((one for one in taken if plays(one.qualified, "optimizer.sequence")), None)
 
 
 def _maker(given: Argument, flow: Flow) -> Op | None:

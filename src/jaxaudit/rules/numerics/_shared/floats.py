@@ -8,12 +8,10 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import Answers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Value
-from jaxaudit.ir.functions import AVERAGES, FLOATING, ROUNDED, SUMS_OF_TWO
+from jaxaudit.ir.functions import AVERAGES, FLOATING, KEEPS_FRACTIONS, ROUNDED
 from jaxaudit.ir.interfaces import moved
 from jaxaudit.ir.ops import MOVING
 
-_KEEPING_FRACTIONS = SUMS_OF_TWO | ROUNDED | {"multiply", "negative", "abs", "maximum", "minimum"}
-"""Functions that give floats wherever one of their operands is one."""
 _UNCHANGED = MOVING - {"array.convert"}
 
 Ask = Callable[[Value], bool]
@@ -46,7 +44,7 @@ class _Look:
         if op is None or op.has("dtype"):
             return False
         if op.name == "array.map":
-            keeps = op.function in _KEEPING_FRACTIONS and (self._whole or op.function not in ROUNDED)
+            keeps = op.function in KEEPS_FRACTIONS and (self._whole or op.function not in ROUNDED)
             return op.function in FLOATING or (keeps and any(self._holds(one, ask) for one in op.arguments.values()))
         if op.name == "array.reduce":
             return op.function in AVERAGES
