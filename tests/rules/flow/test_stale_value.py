@@ -471,28 +471,6 @@ PROGRAMS = {
                 return size, jnp.where(jnp.sum(r_new**2) < jnp.sum(r**2), 1, -1), key
             return jax.lax.while_loop(lambda state: state[1] > 0, body, (size, 1, key))[0]
         """,
-    "the optimizer of a state of which nothing is known": """
-        import optax
-        def step(state, loss_fn, batch):
-            grads = jax.grad(loss_fn)(state.params, batch)
-            updates, opt_state = state.tx.update(grads, state.opt_state, state.params)  #! stale-value
-            return state.replace(params=optax.apply_updates(state.params, updates))
-
-        def steps(agent, params, opt_state, batches):
-            def body(carry, batch):
-                params, opt_state = carry
-                loss, grads = jax.value_and_grad(agent.loss)(params, batch)
-                updates, new_opt_state = agent.opt.update(grads, opt_state, params)  #! stale-value
-                return (optax.apply_updates(params, updates), opt_state), loss
-            return jax.lax.scan(body, (params, opt_state), batches)
-
-        def correct(agent, params, opt_state, batches):
-            for batch in batches:
-                loss, grads = jax.value_and_grad(agent.loss)(params, batch)
-                updates, opt_state = agent.opt.update(grads, opt_state, params)
-                params = optax.apply_updates(params, updates)
-            return params, opt_state
-        """,
     "half of a step is no newer step": """
         def simulate(dt, x):
             dt = jnp.float32(dt)
