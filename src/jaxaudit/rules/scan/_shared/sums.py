@@ -5,11 +5,12 @@ from __future__ import annotations
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import operands_of, walk
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.functions import SUMS_OF_TWO
 
 
 def adds(op: Op) -> bool:
     """Whether an op adds or subtracts element by element."""
-    return op.name == "array.map" and op.function in ("add", "subtract")
+    return op.name == "array.map" and op.function in SUMS_OF_TWO
 
 
 def terms_of(value: Value, flow: Flow) -> list[Value]:
