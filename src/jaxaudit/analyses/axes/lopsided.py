@@ -15,7 +15,7 @@ from jaxaudit.analyses.queries import behind, last, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop, moved
-from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.ops import KEEPING, PASSED_ON
 
 _MEETS = PASSED_ON | {"array.map", "array.select", "array.reduce"}
 _KNOWN = _MEETS | {"array.permute", "array.create"}
@@ -55,7 +55,7 @@ def _is_unlike(flow: Flow, op: Op, made: Value) -> bool:
     if (loop := Loop.of(op)) is not None:
         return any(made is stacked for _, stacked in loop.stacked)
     if op.name == "array.dot" and len(op.operands) == 2:
-        first, second = (last(one, lambda value: moved(flow.maker(value))) for one in op.operands)
+        first, second = (last(one, lambda value: moved(flow.maker(value), KEEPING)) for one in op.operands)
         return not (_is_factor(flow, first, second) or _is_factor(flow, second, first))
     return op.name == "key.draw" or (op.name == "array.scatter" and _counts_pairs(flow, op))
 

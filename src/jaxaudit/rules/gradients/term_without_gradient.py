@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Node, gradients_of
@@ -194,18 +194,18 @@ def _read_outside(gradient: Gradient, flow: Flow) -> set[Node]:
     return {one for one in around if one.value not in chosen and _same(flow, one.value) in given}
 
 
-def _constant_terms(gradient: Gradient, outside: Collection[Node]) -> list[Addend]:
+def _constant_terms(gradient: Gradient, outside: Set[Node]) -> list[Addend]:
     """Return the terms that are made of some values, and of nothing that is differentiated."""
     terms = [one for root in gradient.roots for one in addends(gradient.graph, root, reduced=True)]
     bare = (one for one in terms if one.stop is None and not learned(one.node) and not one.node.maybe & ANYTHING)
-    return [one for one in bare if not outside.isdisjoint(_behind(one.node))]
+    return [one for one in bare if outside & set(_behind(one.node))]
 
 
 def _behind(node: Node) -> Iterator[Node]:
     return walk((node,), lambda one: (below for below, edge in one.inputs if edge is not Edge.CUT))
 
 
-def _met(gradient: Gradient, outside: Collection[Node]) -> bool:
+def _met(gradient: Gradient, outside: Set[Node]) -> bool:
     """Whether some values meet the argument itself, as in a model around a point."""
     return any(
         any(strip(below) in outside for below, _ in node.inputs) and any(learned(below) for below, _ in node.inputs)
@@ -214,7 +214,7 @@ def _met(gradient: Gradient, outside: Collection[Node]) -> bool:
     )
 
 
-def _places(gradient: Gradient, term: Node, outside: Collection[Node]) -> Iterator[Span]:
+def _places(gradient: Gradient, term: Node, outside: Set[Node]) -> Iterator[Span]:
     """Return where some values are read for a term, as the functions that have the argument write it."""
     flow, where = gradient.graph.flow, gradient.graph.places.region_of
     own = {id(gradient.op.regions[0])}

@@ -71,7 +71,7 @@ def exchanges_own_sizes(flow: Flow, op: Op) -> bool:
 
 
 def permutes(facts: Facts, op: Op) -> bool:
-    """Whether a reshape gives an array its own sizes in another order, and no transpose takes it for the order in memory."""
+    """Whether a reshape gives an array its own sizes in another order, and no transpose turns them back."""
     base, flow = op.base, facts.flow
     made = None if base is None else flow.maker(base)
     turned = any(one.name == "array.permute" for one in flow.readers.get(op.result, ()))
@@ -87,8 +87,7 @@ _ANY_ORDER = frozenset(("array.create", "array.reshape", "key.draw"))
 
 def _are_permuted(old: Dims | None, new: Dims | None) -> bool:
     before, after = ([one.constant for one in dims or () if one != ONE] for dims in (old, new))
-    known = None not in before and None not in after
-    return known and before != after and sorted(map(int, before)) == sorted(map(int, after))
+    return None not in before and before != after and Counter(before) == Counter(after)
 
 
 def undoes_cut(facts: Facts, op: Op) -> bool:
