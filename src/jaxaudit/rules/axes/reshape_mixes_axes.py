@@ -126,12 +126,14 @@ class ReshapeMixesAxes(Rule):
         """List every reshape of axes with names or symbols."""
         shapes = facts.get(Shapes)
         moved = {op for op in program.named("array.reshape") if exchanges_own_sizes(facts.flow, op)}
-        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if not one.unflattens and one.op not in moved)
+        undone = {op: undoes_cut(facts, op) for op in program.named("array.reshape")}
+        listed = (one for one in reshapes(facts.flow, shapes) if not one.unflattens and one.op not in moved)
+        yield from (_judged(one) if undone[one.op] is False else _uncertain(one.op) for one in listed)
         told = {one.op for one in reshapes(facts.flow, shapes) if one.moved}
         yield from (_judged(one) for one in reshapes(facts.flow, shapes) if one.op in told & moved)
         exchanged = {op for op in program.named("array.reshape") if shapes.look is None and permutes(facts, op)}
         yield from (_exchanged(op) for op in (moved | exchanged) - told)
-        yield from (_undone(op) for op in program.named("array.reshape") if undoes_cut(facts, op))
+        yield from (_undone(op) for op, sure in undone.items() if sure)
         yield from _mixed_parts(program, shapes)
 
 
@@ -198,6 +200,10 @@ def _crossed(op: Op, found: Crossed) -> Obligation:
         steps=tuple(Step(one.span, "the axes are taken apart here") for one in dict.fromkeys(cuts)),
         suggestion="bring each inner part behind the outer part of its own axis before the reshape",
     )
+
+
+def _uncertain(op: Op) -> Obligation:
+    return unknown(op.span, "the reshape before it may have cut what is put together here")
 
 
 def _undone(op: Op) -> Obligation:

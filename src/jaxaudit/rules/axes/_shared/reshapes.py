@@ -90,18 +90,17 @@ def _are_permuted(old: Dims | None, new: Dims | None) -> bool:
     return None not in before and before != after and Counter(before) == Counter(after)
 
 
-def undoes_cut(facts: Facts, op: Op) -> bool:
+def undoes_cut(facts: Facts, op: Op) -> bool | None:
     """Whether a reshape puts an axis together again that the reshape before it, which nothing else reads, has cut."""
-    flow, base = facts.flow, op.base
+    flow, base, where = facts.flow, op.base, facts.places.region_of
     cut = None if base is None or flow.program.front_end == "jaxpr" else flow.maker(base)
     if base is None or cut is None or cut.name != "array.reshape" or cut.base is None:
         return False
-    where = flow.places.region_of
     if flow.readers.get(base) != [op] or where[cut] is not where[op]:
         return False
     shapes = facts.get(Shapes)
     old, between, new = (shapes.of(one).dims for one in (cut.base, base, op.result))
-    return old is not None and between is not None and new is not None and _is_whole_again(old, between, new)
+    return None if old is None or between is None or new is None else _is_whole_again(old, between, new)
 
 
 def _is_whole_again(old: Dims, between: Dims, new: Dims) -> bool:
