@@ -91,7 +91,7 @@ def _are_permuted(old: Dims | None, new: Dims | None) -> bool:
 
 
 def undoes_cut(facts: Facts, op: Op) -> bool | None:
-    """Whether a reshape puts an axis together again that the reshape before it, which nothing else reads, has cut."""
+    """Whether a reshape puts an axis together that the reshape before it, which nothing else reads, has cut; None: open."""
     flow, base, where = facts.flow, op.base, facts.places.region_of
     cut = None if base is None or flow.program.front_end == "jaxpr" else flow.maker(base)
     if base is None or cut is None or cut.name != "array.reshape" or cut.base is None:
@@ -100,7 +100,10 @@ def undoes_cut(facts: Facts, op: Op) -> bool | None:
         return False
     shapes = facts.get(Shapes)
     old, between, new = (shapes.of(one).dims for one in (cut.base, base, op.result))
-    return None if old is None or between is None or new is None else _is_whole_again(old, between, new)
+    if old is None or between is None or new is None:
+        return None
+    known = all(dim.constant is not None for dim in (*old, *between, *new))
+    return _is_whole_again(old, between, new) or (False if known else None)
 
 
 def _is_whole_again(old: Dims, between: Dims, new: Dims) -> bool:
