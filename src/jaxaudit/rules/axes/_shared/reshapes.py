@@ -91,7 +91,7 @@ def _are_permuted(old: Dims | None, new: Dims | None) -> bool:
 
 
 def undoes_cut(facts: Facts, op: Op) -> bool | None:
-    """Whether a reshape puts an axis together that the reshape before it, which nothing else reads, has cut; None: open."""
+    """Whether a reshape puts an axis together that the reshape before it has cut for it alone."""
     flow, base, where = facts.flow, op.base, facts.places.region_of
     cut = None if base is None or flow.program.front_end == "jaxpr" else flow.maker(base)
     if base is None or cut is None or cut.name != "array.reshape" or cut.base is None:
