@@ -137,7 +137,9 @@ class MemoryClearedAtOtherStep(Rule):
             """,
             "never cleared again",
         ),
-        Example(_NUMBERS.format(again="        h = cell(w, h, step)  #!", given='seen["obs"]'), "flags that are numbers"),
+        Example(
+            _NUMBERS.format(again="        h = cell(w, h, step)  #!", given='seen["obs"]'), "flags that are numbers"
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
