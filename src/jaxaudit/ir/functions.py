@@ -96,6 +96,8 @@ ABOVE = _ids("greater greater_equal")
 ORDERINGS = BELOW | ABOVE
 EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
+OF_LISTS = COMPARISONS | _ids("add multiply")
+"""Operators that lists have as well."""
 """Compare two arrays element by element."""
 MIRRORED = {
     "greater": "less",
