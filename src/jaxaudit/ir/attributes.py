@@ -249,6 +249,8 @@ class Attributes:
     """For each argument, whether it is static."""
     identities = _items("identities")
     """The arguments that equal nothing but themselves: name, youngest value and object when made, and where."""
+    equal_by = _items("equal_by")
+    """The static objects whose class says when they are equal: number, class, what is compared, what is not, where."""
     given = _items("given")
     """What each argument of a transformed function is: `array`, `numpy`, `number`, ..."""
     misfits = _items("misfits")
