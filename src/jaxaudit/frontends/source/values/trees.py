@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
 from jaxaudit.frontends.source.classes.fields import role, static_fields
@@ -102,6 +103,18 @@ def _object(it: Interpreter, box: ObjectBox, depth: int) -> Tree:
 def place_of(cls: ClassValue) -> Span:
     """Return where a class is defined."""
     return NOWHERE if cls.node is None else span_of(cls.node, cls.frame.module.path)
+
+
+def note_constant(it: Interpreter, cls: ClassValue, name: str, span: Span) -> None:
+    """Note that a number is read of a record whose class only binds it: without an annotation it is no field."""
+    member = cls.namespace.get(name)
+    real = isinstance(member, Const) and isinstance(member.value, float)
+    if not (real or isinstance(member, Leaf)) or name in cls.fields or cls.kind not in ("dataclass", "namedtuple"):
+        return
+    for one in cls.node.body if cls.node is not None else ():
+        if isinstance(one, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in one.targets):
+            attrs = {"class": cls.name, "field": name, "where": span_of(one, cls.frame.module.path)}
+            it.emit("tree.constant", span, attrs=attrs, results=0)
 
 
 def note_static(it: Interpreter, cls: ClassValue, made: Abstract, span: Span) -> None:
