@@ -293,6 +293,8 @@ class Attributes:
     """Whether a scan runs from the last step to the first; None where that is computed."""
     every_turn = _flag("every_turn")
     """Whether each turn of a comprehension gives one item: no condition leaves any out."""
+    chained = _flag("chained")
+    """Whether each turn of a comprehension gives many items of one list, as in `[f(a, b) for a in xs for b in ys]`."""
     to = _text("to")
     xs = _text("xs")
     in_axes = _items("in_axes")

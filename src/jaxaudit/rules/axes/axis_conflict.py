@@ -9,10 +9,12 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import last, walk
 from jaxaudit.analyses.shapes import Context, Shapes
-from jaxaudit.analyses.shapes.facts import as_number, named
+from jaxaudit.analyses.shapes.facts import as_number
+from jaxaudit.analyses.shapes.facts import named as with_name
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Exit, Op, Program, Value
-from jaxaudit.rules.base import Obligation, Raises, Rule, proved, unknown
+from jaxaudit.rules.axes._shared.joined_parts import Piece, piece_joined_with_whole
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
 
 _DEEDS = {
     "array.map": "cannot be broadcast together",
@@ -53,6 +55,11 @@ class AxisConflict(Rule):
         rows, columns = x.shape
         return x + jnp.zeros((rows, columns)), x @ jnp.ones((columns, 3)), x.reshape(rows * columns)
 
+    ## joined with its own rows
+    def f(x):
+        y = jnp.concatenate([jnp.zeros_like(x[:1]), x]), jnp.concatenate([x[:, :1], x], axis=1)
+        return y, jnp.stack([x[:1], x[-1:]]), jnp.concatenate([x[:2], x[:, :1].T], axis=1)
+
     ## nothing known to clash
     def f(x, y):
         return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3), x[:, 0] * x[:, 1], x[1:] + x
@@ -73,6 +80,17 @@ class AxisConflict(Rule):
     ## whatever the rank
     def f(x):
         return jnp.exp(x[1:]) - x  #!
+
+    ## joined with fewer of its own rows
+    def f(x):
+        first = jnp.zeros_like(x[:1])
+        y = jnp.stack([first, x])  #!
+        z = jnp.concatenate([x, x[:, 1:]], axis=0)  #!
+        return y, z, jnp.concatenate([first, x > 0], axis=1)  #!
+
+    ## joined with its mean
+    def f(x):
+        return jnp.concatenate([x, x.mean(axis=-1)], axis=-1)  #!
 
     ## a number that is sliced
     def f(x, n):
@@ -95,8 +113,31 @@ class AxisConflict(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op in which sizes meet."""
         shapes = facts.get(Shapes)
-        yield from (_judge(op, fits, shapes, facts.flow) for op in program.walk() if (fits := shapes.fits(op)))
+        pieces = dict(_pieces(program, facts.flow))
+        judged = ((op, fits) for op in program.walk() if op not in pieces and (fits := shapes.fits(op)))
+        yield from (_judge(op, fits, shapes, facts.flow) for op, fits in judged)
+        yield from (_joined_with_whole(op, one) for op, one in pieces.items())
         yield from (_number_indexed(op) for op in program.named("py.item") if _is_size(op.base, facts.flow))
+
+
+def _pieces(program: Program, flow: Flow) -> Iterator[tuple[Op, Piece]]:
+    for op in program.named("array.join", "array.numpy") if program.front_end == "source" else ():
+        if (found := piece_joined_with_whole(op, flow)) is not None:
+            yield op, found
+
+
+def _joined_with_whole(op: Op, piece: Piece) -> Obligation:
+    whole, along = named(piece.whole, "an array"), "" if op.function == "stack" else " along this axis"
+    return Obligation(
+        op.span,
+        message=f"{whole} and a piece of its axis {piece.axis} cannot be joined{along}: all other axes must be equal",
+        current="this raises an error, unless the array is no longer than its piece",
+        raises=Raises.TRACING,
+        expected=f"the piece is put in front of the array, or behind it, along axis {piece.axis}",
+        steps=(Step(piece.part.span, "the piece is cut off here"),),
+        suggestion=f"use `concatenate` with `axis={piece.axis}`",
+        cause=op.results,
+    )
 
 
 def _is_size(value: Value | None, flow: Flow) -> bool:
@@ -160,7 +201,7 @@ def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:
             continue
         for value in made.operands:
             facts = [shapes.of(value), *(one.of(value) for one in shapes.contexts(made))]
-            numbers = (as_number(named(fact, value)) for fact in facts)
+            numbers = (as_number(with_name(fact, value)) for fact in facts)
             if any(not sizes.isdisjoint(number.atoms()) for number in numbers if number is not None):
                 return True
     return False

@@ -62,6 +62,12 @@ class FlattenOrderMismatch(Rule):
             "same order",
         ),
         Example(_DEALT.format(apart="x.reshape(4, 16, 3)", mark=""), "dealt out in blocks"),
+        Example(
+            "def heads(keys, groups):\n    b, t, h, d = keys.shape\n"
+            "    turns = jnp.tile(keys, (1, 1, groups, 1)).reshape(b, t, groups, h, d)\n"
+            "    return turns, jnp.repeat(keys, groups, axis=2).reshape(b, t, h, groups, d)\n",
+            "repeated in place, and as a whole",
+        ),
     )
     invalid = (
         Example(
@@ -75,6 +81,24 @@ class FlattenOrderMismatch(Rule):
             "by symbols",
         ),
         Example(_DEALT.format(apart="x.reshape(16, 4, 3).swapaxes(0, 1)", mark="  #!"), "dealt out one by one"),
+        Example(
+            """
+            def board(paddle, rows, columns):
+                y = jnp.repeat(jnp.arange(rows), columns)
+                x = jnp.tile(jnp.arange(columns), rows)
+                return (x * paddle[0] > y).reshape(columns, rows), (x == y).reshape(columns, rows)  #!
+
+            def cells(rows, columns):
+                places = jnp.array([[r, c] for r in range(rows) for c in range(columns)])
+                return jax.vmap(jnp.sum)(places).reshape(columns, rows)  #!
+            """,
+            "counted row by row",
+        ),
+        Example(
+            "def heads(keys, groups):\n    b, t, h, d = keys.shape\n"
+            "    return jnp.repeat(keys, groups, axis=2).reshape(b, t, groups, h, d)  #!\n",
+            "each head repeated in place",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

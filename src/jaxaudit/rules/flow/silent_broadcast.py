@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.axes.normalised import same_values
 from jaxaudit.analyses.axes.roots import Landed, landed
 from jaxaudit.analyses.axes.symmetric import Skewed, skewed
 from jaxaudit.analyses.dims import differ, same
@@ -130,6 +131,7 @@ class SilentBroadcast(Rule):
             "an action of one dimension is squeezed",
         ),
         Example("def f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n", "its own maximum"),
+        Example("def rest(p):\n    return p[:, 1:] / p[:, 1:].sum(axis=-1)  #!\n", "its own sum, of two axes or more"),
         Example("def unit(w):\n    return w / jnp.linalg.norm(w, axis=1)  #!\n", "its own length"),
         Example(
             """
@@ -267,15 +269,18 @@ def _elementwise(value: Value, flow: Flow) -> Iterator[Value]:
 
 def _is_one(whole: Value, reduced: Value, flow: Flow) -> bool:
     """Whether the array that is reduced is the other operand, or computed of it element by element."""
-    return whole in _elementwise(reduced, flow) or reduced in _elementwise(whole, flow)
+    return any(same_values(whole, one, flow) for one in _elementwise(reduced, flow)) or any(
+        same_values(reduced, one, flow) for one in _elementwise(whole, flow)
+    )
 
 
 def _judge(op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obligation]:
     for context in shapes.contexts(op) or (None,):
-        dims, axis = None if context is None else context.of(whole).dims, reduction.argument("axis")
-        if not isinstance(axis, int) or (dims is None and axis < 1) or (dims is not None and len(dims) < 2):
+        fact, axis = (context or shapes).of(whole), reduction.argument("axis")
+        dims, rank = fact.dims, fact.least_rank
+        if not isinstance(axis, int) or (dims is not None and rank < 2):
             continue
-        place = axis if dims is None or axis >= 0 else axis + len(dims)
+        place = axis if axis >= 0 else axis + rank
         doubt = None if dims is None or place >= len(dims) else _doubt(dims, place)
         if place >= 1 and doubt != "none":
             yield _own_finding(op, whole, reduction, axis, sure=doubt is None)

@@ -220,6 +220,8 @@ def _container(look: Look) -> ShapeFact:
     operands = look.op.operands
     if look.has("rows"):
         return _rows(look.fact("rows"))
+    if look.has("items"):
+        return look.fact("items")
     if look.has("x"):
         x, y = look.fact("x"), look.fact("y")
         return NOTHING if (joined := joined_tuples(x, y)) is None else joined

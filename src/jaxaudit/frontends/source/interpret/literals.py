@@ -194,7 +194,8 @@ def _run(
 
     before = dict(it.frame.env)
     attrs: dict[str, object] = {**turns(it, iterable), "kind": "comprehension"}
-    attrs["every_turn"] = len(generators) == 1 and not first.ifs
+    attrs["every_turn"] = not first.ifs
+    attrs["chained"] = bool(rest)
     # A comprehension has a scope of its own: its variables are new in each turn and do not outlive it.
     walrus = frozenset(n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr))
     loop = Loop(it, "py.loop", node, walrus, attrs)

@@ -82,7 +82,7 @@ def _told(one: Renewal, parts: list[Renewal], facts: Facts) -> Iterator[Obligati
     flow, sums = facts.flow, Sums.of(facts.flow, {})
     found = sums.products(one.new)
     goes_on = [flag for part in found if one.old in part.factors for flag in flags(flow, part, {}) if flag.ends]
-    for flag in (flag for flag in goes_on if is_flag(flag, facts) and _may_end(flag, one, parts, flow)):
+    for flag in (flag for flag in goes_on if is_flag(flag.moment.value, facts) and _may_end(flag, one, parts, flow)):
         taken = {
             factor
             for part in found
