@@ -242,6 +242,8 @@ class Attributes:
     wrapper_id = _number("made")
     """The object that a transformation made, by number: one that is made once is compiled once."""
     wrapped = _span("wrapped")
+    other_half = _span("other")
+    """Where what a class is taken apart into is put together again, or the other way round."""
     option_places = _table("places")
     """Where the options of a transformation are written, by keyword."""
     captured = _items("captured")

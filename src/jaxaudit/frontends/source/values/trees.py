@@ -146,6 +146,7 @@ def note_class(it: Interpreter, cls: ClassValue) -> None:
             "problem": found.problem,
             "asked": tuple((name, what, it.span(where)) for name, what, where in found.asked),
             "where": place_of(cls),
+            "other": None if found.other is None else it.span(found.other),
         }
         it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)
 
