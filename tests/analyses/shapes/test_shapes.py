@@ -77,6 +77,8 @@ def f(x, unseen):
         ("jnp.stack([x[i] for i in range(n)])", "n, x.shape[1]"),
         ("jnp.stack([row * 2 for row in x])", "x.shape[0], x.shape[1]"),
         ("jnp.concatenate([row for row in [r + 1 for r in x]])", "x.shape[0]*x.shape[1]"),
+        ("[jnp.copy(one) for one in (x, x[0])][1]", "x.shape[1]"),
+        ("(lambda a, b: b)(*(jnp.copy(one) for one in (x, x[0])))", "x.shape[1]"),
         ("jnp.stack([row * k for k in range(3) for row in x])", "3*x.shape[0], x.shape[1]"),
         ("jnp.stack([x[i] for i in range(3) for _ in range(i)])", "?, x.shape[1]"),
         ("sum(jnp.roll(x, k, axis) for k in (1, -1) for axis in (0, 1))", "x.shape[0], x.shape[1]"),

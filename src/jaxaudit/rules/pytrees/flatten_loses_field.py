@@ -111,7 +111,9 @@ class FlattenLosesField(Rule):
         Example(
             _HEAD + "    def __init__(self, mean, clip):\n        self.mean, self.clip = mean, clip\n\n"
             "    def tree_flatten(self):\n        return (self.mean, self.clip), None\n"
-            + _TAIL.replace("aux, children", "children, aux").replace("(*children)", "(*children)  #!").replace(", 5.0", ""),
+            + _TAIL.replace("aux, children", "children, aux")
+            .replace("(*children)", "(*children)  #!")
+            .replace(", 5.0", ""),
             "the structure comes first",
         ),
         Example(
