@@ -51,6 +51,7 @@ ROLES = {
     "cell.second": "takes the state of a recurrent network second, and gives the next one second",
     "cell.alone": "takes the state of a recurrent network second, and gives nothing but the next one",
     "model.filter": "gives a model with parts of it left out",
+    "tree.parted": "chooses entries of a tree by a function of the caller's",
     "model.partition": "gives a model as two, each with parts of it left out",
     "model.split": "gives the structure of a model, and its state in parts",
     "model.state": "gives those parts of a model's state that filters name",
