@@ -81,6 +81,17 @@ class AxisConflict(Rule):
     def f(x):
         return jnp.exp(x[1:]) - x  #!
 
+    ## taken apart
+    def f(x):
+        a, b = jnp.zeros(3)  #!
+        total = jnp.sum(x)
+        c, d = total  #!
+        return a + b + c + d, [row for row in total]  #!
+
+    def train(loss_fn, params, batch):
+        ((outputs, state), loss), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, batch)  #!
+        return grads, loss, outputs, state
+
     ## joined with fewer of its own rows
     def f(x):
         first = jnp.zeros_like(x[:1])

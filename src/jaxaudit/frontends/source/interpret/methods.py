@@ -69,7 +69,11 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
             if name in ("defvjp", "defjvp"):
                 derivatives.define(it, receiver, given, pushes=name == "defjvp")
             return given.positional[0] if name in ("defjvp", "def_vmap") and given.positional else NONE
-        case Attribute() if name in _COPIES and given.keywords and not given.positional:
+        case Attribute() if _is_copy(name, given):
+            return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
+        case Attribute() if name == "update" and len(given.positional) > 1:
+            # An optimizer's `update` is given more than a dict's. Which fields of a state it reads matters.
+            given = replace(given, positional=tuple([_read(it, value, span) for value in given.positional]))
             return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
         case Super():
             return _super_method(it, receiver, name, given, span)
@@ -77,6 +81,14 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
             return _plain_method(it, receiver, name, given, span)
         case _:
             return _unknown(it, receiver, name, given, span)
+
+
+def _is_copy(name: str, given: Arguments) -> bool:
+    return name in _COPIES and bool(given.keywords) and not given.positional
+
+
+def _read(it: Interpreter, value: Abstract, span: Span) -> Abstract:
+    return it.load_attribute(value, span) if isinstance(value, Attribute) else value
 
 
 def _unknown(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span: Span) -> Leaf:
@@ -98,7 +110,7 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     if row is None and name in _CONTAINER_METHODS:
         attributes.forget(it, receiver.value)
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
-        attrs = {"function": f".{name}"}
+        attrs = {"function": f".{name}", **calls.by_position(it, receiver, given)}
         made = it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result
         if name in CHANGES and len(given.positional) < 2:
             # An optimizer's `update` is given more than a dict's, and changes nothing. What has it need not be a dict.
