@@ -132,8 +132,9 @@ class TransferTable:
         turn = self._argument(index, read, self.terms.number(0))
         if isinstance(iterable, Value):
             base = self._base(iterable, read)
-            copied = isinstance(base, Repeat) and base.tag[-1].name == "array.map"
-            return (base.base if copied else self.terms.row(base, turn),)
+            if isinstance(base, Repeat) and base.tag[-1].name == "array.map":
+                return (base.base,)
+            return (self.terms.row(base, turn),)
         if isinstance(iterable, tuple):
             items = tuple(self._argument(item, read, self.terms.number("?")) for item in iterable)
             if len(items) > 1 and set(items) == {items[0]}:
