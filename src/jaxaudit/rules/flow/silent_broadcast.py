@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.axes.lopsided import is_lopsided
 from jaxaudit.analyses.axes.normalised import same_values
 from jaxaudit.analyses.axes.roots import Landed, landed
 from jaxaudit.analyses.axes.symmetric import Skewed, skewed
 from jaxaudit.analyses.dims import differ, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import made_by, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
-from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, broadcasts, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 from jaxaudit.rules.flow._shared.columns import columns_met
@@ -97,6 +98,17 @@ class SilentBroadcast(Rule):
             """,
             "each on its own side",
         ),
+        Example(
+            """
+            def scaled(key, x):
+                edges = jax.random.bernoulli(key, 0.5, (6, 6)).astype(float)
+                both = edges + edges.T
+                degree = both.sum(axis=1)
+                counts = edges.sum(axis=1)
+                return (both / jnp.sqrt(degree)[:, None]) / jnp.sqrt(degree), edges / counts[:, None], edges.T / counts
+            """,
+            "a symmetric matrix, and rows of its own",
+        ),
     )
     invalid = (
         Example("C, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n", "lands on the width"),
@@ -135,6 +147,25 @@ class SilentBroadcast(Rule):
         Example("def unit(w):\n    return w / jnp.linalg.norm(w, axis=1)  #!\n", "its own length"),
         Example(
             """
+            def shares(states):
+                counts = jnp.zeros((4, 4)).at[states[:-1], states[1:]].add(1.0) + 1.0
+                return counts / counts.sum(axis=1)  #!
+
+            def weights(key):
+                first, second = jax.random.normal(key, (2, 9, 3))
+                scores = jnp.exp(first @ second.T)
+                return scores / scores.sum(axis=-1)  #!
+
+            def centred(rewards):
+                _, returns = jax.lax.scan(lambda g, r: (r + 0.9 * g,) * 2, jnp.zeros(8), rewards, reverse=True)
+                return returns - returns.mean(axis=1)  #!
+
+            centred(jax.random.normal(jax.random.key(0), (8, 8)))
+            """,
+            "a square matrix that is not symmetric",
+        ),
+        Example(
+            """
             def distances(a, b):
                 squares = jnp.sum(a**2, axis=1)
                 return squares - 2.0 * a @ b.T  #!
@@ -162,7 +193,7 @@ class SilentBroadcast(Rule):
         halves = dict(kept_and_lost(facts.flow, shapes))
         found += halves.items()
         found += ((op, one) for op, one in columns_met(facts.flow, shapes) if op not in halves)
-        found += _met_themselves(program, facts.flow, shapes)
+        found += _met_themselves(program, facts)
         themselves = {op for op, _ in found}
         found += [(one.op, _landed(one)) for one in landed(facts) if one.op not in themselves]
         agreed = {op: why for op, meeting in axes.agreed.items() if (why := _agreed(meeting))}
@@ -234,16 +265,17 @@ def _finding(conflict: Conflict) -> Obligation:
     )
 
 
-def _met_themselves(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+def _met_themselves(program: Program, facts: Facts) -> Iterator[tuple[Op, Obligation]]:
     """Return every op where an array meets its own reduction over an axis other than the first."""
     if program.front_end == "jaxpr":
         return
+    flow = facts.flow
     for op in program.named("array.map"):
         if len(op.operands) == 2:
             for whole, part in (op.operands, op.operands[::-1]):
                 reduction = _reduction(part, flow)
                 if reduction is not None and _is_one(whole, reduction.operands[0], flow):
-                    yield from ((op, one) for one in _judge(op, whole, reduction, shapes))
+                    yield from ((op, one) for one in _judge(op, whole, reduction, facts))
 
 
 def _reduction(value: Value, flow: Flow) -> Op | None:
@@ -274,7 +306,8 @@ def _is_one(whole: Value, reduced: Value, flow: Flow) -> bool:
     )
 
 
-def _judge(op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(op: Op, whole: Value, reduction: Op, facts: Facts) -> Iterator[Obligation]:
+    shapes = facts.get(Shapes)
     for context in shapes.contexts(op) or (None,):
         fact, axis = (context or shapes).of(whole), reduction.argument("axis")
         dims, rank = fact.dims, fact.least_rank
@@ -282,9 +315,26 @@ def _judge(op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obli
             continue
         place = axis if axis >= 0 else axis + rank
         doubt = None if dims is None or place >= len(dims) else _doubt(dims, place)
+        if doubt is not None and _is_mislaid(facts, whole, reduction, dims):
+            doubt = None
         if place >= 1 and doubt != "none":
             yield _own_finding(op, whole, reduction, axis, sure=doubt is None)
             return
+
+
+def _is_mislaid(facts: Facts, whole: Value, reduction: Op, dims: Dims | None) -> bool:
+    """Whether a square matrix is surely not symmetric, and its reduction does not go in along both of its axes."""
+    if dims is None or len(dims) != 2 or not same(*dims) or not is_lopsided(facts, whole):
+        return False
+    alike = walk((reduction.result,), lambda one: made_by(facts.flow, one, _maps_one))
+    return not any(op.name in _PUTS_AXES for one in alike for op in facts.flow.readers.get(one, ()))
+
+
+_PUTS_AXES = REARRANGED | {"py.item"}
+
+
+def _maps_one(op: Op) -> bool:
+    return len(op.operands) == 1 and (op.name == "array.map" or op.name in PASSED_ON)
 
 
 def _doubt(dims: Dims, place: int) -> str | None:
