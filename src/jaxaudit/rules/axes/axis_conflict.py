@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
+from jaxaudit.analyses.axes.roots import roots
+from jaxaudit.analyses.axes.slots import Slot
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import last, walk
@@ -126,7 +128,7 @@ class AxisConflict(Rule):
         shapes = facts.get(Shapes)
         pieces = dict(_pieces(program, facts.flow))
         judged = ((op, fits) for op in program.walk() if op not in pieces and (fits := shapes.fits(op)))
-        yield from (_judge(op, fits, shapes, facts.flow) for op, fits in judged)
+        yield from (_judge(op, fits, shapes, facts) for op, fits in judged)
         yield from (_joined_with_whole(op, one) for op, one in pieces.items())
         yield from (_number_indexed(op) for op in program.named("py.item") if _is_size(op.base, facts.flow))
 
@@ -172,13 +174,14 @@ def _number_indexed(op: Op) -> Obligation:
     )
 
 
-def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligation:
+def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, facts: Facts) -> Obligation:
+    flow = facts.flow
     if Fit.CLASHES in fits and (_asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
         return unknown(op.span, "the `if` around it asks about these arrays, and what it asks is not known")
     if Fit.CLASHES in fits and _swaps_two(op) and not _is_made_by_jax(op, flow):
         return unknown(op.span, "`transpose` of two axes is a method of PyTorch, and whose array this is is not known")
     if Fit.CLASHES in fits:
-        return _conflict(op, next(context for context in shapes.contexts(op) if context.fit is Fit.CLASHES))
+        return _conflict(op, next(context for context in shapes.contexts(op) if context.fit is Fit.CLASHES), facts)
     if Fit.OPEN in fits:
         return unknown(op.span, "not all sizes that meet here are known")
     return proved(op.span, "the sizes that meet here are equal or 1")
@@ -218,7 +221,22 @@ def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:
     return False
 
 
-def _conflict(op: Op, context: Context) -> Obligation:
+def _sizes_made(op: Op, facts: Facts) -> Iterator[Step]:
+    """Return where axes were made whose sizes none of the other operands has, where they were computed."""
+    shapes, ask = facts.get(Shapes), roots(facts)
+    sizes = {value: [dim.constant for dim in shapes.of(value).dims or ()] for value in dict.fromkeys(op.operands)}
+    for value, own in sizes.items():
+        others = {size for other, known in sizes.items() if other is not value for size in known}
+        for place, size in enumerate(own):
+            made = (facts.flow.own_maker(one.value) for one in ask(Slot(value, place)))
+            makers = (
+                one for one in made if one is not None and one.operands and not one.regions and one.name != "key.draw"
+            )
+            if size is not None and len(sizes) > 1 and size not in others:
+                yield from (Step(one.span, f"the axis of size {size} is made here") for one in makers)
+
+
+def _conflict(op: Op, context: Context, facts: Facts) -> Obligation:
     deed = _DEEDS.get(op.name)
     message = f"{context.clash} {deed}" if deed and " axes" not in context.clash else context.clash
     return Obligation(
@@ -227,6 +245,7 @@ def _conflict(op: Op, context: Context) -> Obligation:
         current="JAX raises an error as soon as this line is traced",
         raises=Raises.TRACING,
         expected="the sizes that meet are equal, or one of them is 1",
+        steps=tuple(dict.fromkeys(_sizes_made(op, facts))),
         suggestion="check which axis is which: a transpose, an index `[:, None]` or another size may be missing",
         way=context.way,
         cause=op.results,
