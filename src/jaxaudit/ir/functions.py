@@ -96,9 +96,9 @@ ABOVE = _ids("greater greater_equal")
 ORDERINGS = BELOW | ABOVE
 EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
-OF_LISTS = COMPARISONS | _ids("add multiply")
-"""Operators that lists have as well."""
 """Compare two arrays element by element."""
+OF_LISTS = COMPARISONS | _ids("add multiply")
+"""Lists have operators for these as well."""
 MIRRORED = {
     "greater": "less",
     "greater_equal": "less_equal",
