@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import Answers, behind, holders, made_of, nothing, through_ops
+from jaxaudit.analyses.queries import Answers, behind, holders, made_of, nothing, operands_of, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import ARRAYS, CALCULATING, LOOPS, SELECTED
@@ -69,6 +69,15 @@ class MixedDevices(Rule):
             """,
             "two devices of a list that is taken apart",
         ),
+        Example(
+            """
+            def main(members, x):
+                devices = jax.devices()
+                placed = [jax.device_put(one, devices[i % len(devices)]) for i, one in enumerate(members)]
+                return jnp.stack([one @ x for one in placed])  #!
+            """,
+            "one device after the other",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -119,9 +128,17 @@ def _device(op: Op, flow: Flow) -> _Device | None:
     if first is None or made.name == "py.element":
         return None if first is None else made
     index = made.argument("index") if made.name == "py.item" else _unpacked_at(made, said)
+    if isinstance(index, Value):
+        return made if _is_counted(index, flow) else None
     if not isinstance(index, int):
         return None
     return index + first if index >= 0 else index
+
+
+def _is_counted(index: Value, flow: Flow) -> bool:
+    """Whether a position is another one in every turn of a loop."""
+    counted = (flow.maker(one) for one in walk((index,), lambda one: operands_of(flow, one, through_ops("array.map"))))
+    return any(op is not None and op.name == "py.element" for op in counted)
 
 
 def _unpacked_at(op: Op, value: object) -> int | None:
