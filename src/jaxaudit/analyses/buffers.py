@@ -238,9 +238,8 @@ def _is_shared(op: Op) -> bool:
 
 def _gives_back(flow: Flow, op: Op) -> bool:
     """Whether an op gives an array of JAX back as it is, and no copy of an array of NumPy."""
-    return (
-        op.function in GIVING_BACK and len(op.arguments) == len(op.operands) == 1 and is_array(flow, op.operands[0], {})
-    )
+    alone = len(op.arguments) == len(op.operands) == 1
+    return op.qualified in GIVING_BACK and alone and is_array(flow, op.operands[0], {})
 
 
 def _around(flow: Flow, op: Op, value: Value) -> Iterator[tuple[Op, Value]]:

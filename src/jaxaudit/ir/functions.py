@@ -278,7 +278,7 @@ READ_WHILE_TRACING = _ids(
     set_mesh use_abstract_mesh"""
 )
 """Settings of JAX that hold inside of a `with`, for what is traced and run there."""
-GIVING_BACK = _ids("asarray device_put stop_gradient")
+GIVING_BACK = _ids("jax.numpy.asarray jax.device_put jax.lax.stop_gradient")
 """Give an array of JAX back as it is, with its memory, where nothing else is asked for."""
 NUMBERS_OF_DEVICES = _ids("device_count local_device_count axis_size")
 """Return how many devices there are."""

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import Answers, behind, holders, made_of, nothing, operands_of, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
-from jaxaudit.ir.ops import ARRAYS, CALCULATING, LOOPS, SELECTED
+from jaxaudit.ir.ops import ARRAYS, CALCULATING, LOOPS, PYTHON_LOOPS, SELECTED
 from jaxaudit.rules.axes._shared.phrases import name_of
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 
@@ -137,8 +137,12 @@ def _device(op: Op, flow: Flow) -> _Device | None:
 
 def _is_counted(index: Value, flow: Flow) -> bool:
     """Whether a position is another one in every turn of a loop."""
-    counted = (flow.maker(one) for one in walk((index,), lambda one: operands_of(flow, one, through_ops("array.map"))))
-    return any(op is not None and op.name == "py.element" for op in counted)
+    for one in walk((index,), lambda one: operands_of(flow, one, through_ops("array.map"))):
+        made, entry = flow.maker(one), flow.entered(one)
+        number = entry is not None and entry.op.name in PYTHON_LOOPS and one is entry.region.params[0]
+        if number or (made is not None and made.name == "py.element"):
+            return True
+    return False
 
 
 def _unpacked_at(op: Op, value: object) -> int | None:
