@@ -18,7 +18,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 
 
 def steps_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -42,9 +42,7 @@ def _keys_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Oblig
             count = made.argument("num")
             fact = shapes.of(count) if isinstance(count, Value) else ShapeFact(number=ONE)
             rank = len(count) if isinstance(count, tuple) else 1 if fact.items is None else len(fact.items)
-            if axis < rank:
-                yield proved(op.span, f"each element gets one of the keys made on line {made.span.line}")
-            elif fact.sizes is None:
+            if axis >= rank and fact.sizes is None:
                 yield _parts_of_keys(op, value, axis, made, sure=fact.number is not None or fact.items is not None)
 
 
