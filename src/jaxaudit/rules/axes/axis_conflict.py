@@ -16,7 +16,8 @@ from jaxaudit.analyses.shapes.facts import named as with_name
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.rules.axes._shared.joined_parts import Piece, piece_joined_with_whole
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
+from jaxaudit.rules.axes._shared.slices_met import OF_LISTS, Cut, is_array, slices_met
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Step, named, proved, unknown
 
 _DEEDS = {
     "array.map": "cannot be broadcast together",
@@ -57,6 +58,11 @@ class AxisConflict(Rule):
         rows, columns = x.shape
         return x + jnp.zeros((rows, columns)), x @ jnp.ones((columns, 3)), x.reshape(rows * columns)
 
+    ## slices of one length
+    def f(edges, x, weights):
+        inside = (edges[:-1] <= x) & (x < edges[1:]) & (edges[0] < x) & (x < edges[-1])
+        return inside, edges[:, None] - edges[None, :] + x, x[:, 1:] - x[:, :-1] * weights[1:]
+
     ## joined with its own rows
     def f(x):
         y = jnp.concatenate([jnp.zeros_like(x[:1]), x]), jnp.concatenate([x[:, :1], x], axis=1)
@@ -64,7 +70,11 @@ class AxisConflict(Rule):
 
     ## nothing known to clash
     def f(x, y):
-        return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3), x[:, 0] * x[:, 1], x[1:] + x
+        return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3), x[:, 0] * x[:, 1]
+
+    ## lists have operators too
+    def f(x):
+        return x[1:] + x
     """
     invalid = """
     ## known sizes
@@ -101,6 +111,18 @@ class AxisConflict(Rule):
         z = jnp.concatenate([x, x[:, 1:]], axis=0)  #!
         return y, z, jnp.concatenate([first, x > 0], axis=1)  #!
 
+    ## slices, with something of unknown shape
+    def f(edges, x, weights, ends):
+        inside = (edges <= x) & (x < edges[1:])  #!
+        apart = jnp.logical_and(ends < x, x >= ends[1:])  #?
+        return inside, apart, jnp.where(x > edges[..., 1:], edges[..., 1:] - edges, weights)  #!
+
+    ## a size that is not there
+    def f(state, weights):
+        assert state.tokens.ndim == 4
+        pooled = state.tokens.mean(axis=(1, 2))
+        return pooled.shape[-2], pooled.shape[2], weights  #!
+
     ## joined with its mean
     def f(x):
         return jnp.concatenate([x, x.mean(axis=-1)], axis=-1)  #!
@@ -126,17 +148,41 @@ class AxisConflict(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op in which sizes meet."""
         shapes = facts.get(Shapes)
-        pieces = dict(_pieces(program, facts.flow))
-        judged = ((op, fits) for op in program.walk() if op not in pieces and (fits := shapes.fits(op)))
+        found = dict(_by_relation(program, facts.flow, shapes))
+        judged = ((op, fits) for op in program.walk() if op not in found and (fits := shapes.fits(op)))
         yield from (_judge(op, fits, shapes, facts) for op, fits in judged)
-        yield from (_joined_with_whole(op, one) for op, one in pieces.items())
+        yield from found.values()
+        yield from _sizes_read(program, facts.flow, shapes)
         yield from (_number_indexed(op) for op in program.named("py.item") if _is_size(op.base, facts.flow))
 
 
-def _pieces(program: Program, flow: Flow) -> Iterator[tuple[Op, Piece]]:
-    for op in program.named("array.join", "array.numpy") if program.front_end == "source" else ():
-        if (found := piece_joined_with_whole(op, flow)) is not None:
-            yield op, found
+def _by_relation(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+    """Return the ops whose operands do not go together by what they are of one another, whatever their shapes."""
+    if program.front_end == "jaxpr":
+        return
+    for op in program.named("array.join", "array.numpy"):
+        if (piece := piece_joined_with_whole(op, flow)) is not None:
+            yield op, _joined_with_whole(op, piece)
+    for op, first, second in slices_met(program, flow):
+        fits = shapes.fits(op)
+        sure = is_array(first.base, flow) or shapes.of(first.base).is_array
+        listed = not sure and op.is_operator and op.function in OF_LISTS
+        if Fit.CLASHES not in fits and not (listed or op.guarded or op.questioned or _asks_about(flow, op)):
+            yield op, _met_unevenly(op, first, second, sure=sure)
+
+
+def _met_unevenly(op: Op, first: Cut, second: Cut, *, sure: bool) -> Obligation:
+    return Obligation(
+        op.span,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"slices of {named(first.base, 'an array')} of different lengths meet, whatever meets them here",
+        current="JAX raises an error as soon as this line is traced",
+        raises=Raises.TRACING,
+        expected="slices that meet leave out as many rows",
+        steps=tuple(Step(one.span, "one of them") for one in (first, second) if one.parts),
+        suggestion="cut the same number of rows off both",
+        cause=op.results,
+    )
 
 
 def _joined_with_whole(op: Op, piece: Piece) -> Obligation:
@@ -150,6 +196,32 @@ def _joined_with_whole(op: Op, piece: Piece) -> Obligation:
         steps=(Step(piece.part.span, "the piece is cut off here"),),
         suggestion=f"use `concatenate` with `axis={piece.axis}`",
         cause=op.results,
+    )
+
+
+def _sizes_read(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    """Judge every `x.shape[i]` of an array whose number of axes is known."""
+    for op in program.named("py.item") if program.front_end == "source" else ():
+        made = None if op.base is None else flow.maker(op.base)
+        sizes, place = shapes.of(op.operands[0]).items, op.argument("index")
+        if made is None or made.name != "array.shape" or sizes is None or not isinstance(place, int):
+            continue
+        if -len(sizes) <= place < len(sizes):
+            yield proved(op.span, f"the array has {len(sizes)} axes")
+        elif not op.guarded:
+            yield _no_such_size(op, made, place, len(sizes))
+
+
+def _no_such_size(op: Op, made: Op, place: int, count: int) -> Obligation:
+    name = "an array" if made.base is None else named(made.base, "an array")
+    return Obligation(
+        op.span,
+        message=f"the size of axis {place} is asked for, and {name} has {count} axes",
+        current="Python raises `IndexError` as soon as this line runs",
+        raises=Raises.TRACING,
+        expected="the array has this axis",
+        suggestion="check which axes were reduced, indexed or squeezed before",
+        cause=op.operands,
     )
 
 
