@@ -97,6 +97,8 @@ ORDERINGS = BELOW | ABOVE
 EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
+OF_LISTS = COMPARISONS | _ids("add multiply")
+"""Lists have operators for these as well."""
 MIRRORED = {
     "greater": "less",
     "greater_equal": "less_equal",
