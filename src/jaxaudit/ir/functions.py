@@ -341,6 +341,12 @@ PLOTS = _ids(
 ) | _ids("step stairs axhline axvline vlines hlines quiver boxplot violinplot text annotate")
 """Methods of Matplotlib that show data."""
 
+ONE_ARRAY = _ids(
+    """norm vector_norm matrix_norm det inv pinv solve cholesky cond matrix_rank matrix_power expm cross multi_dot
+    svdvals eigvals eigvalsh solve_triangular cho_solve lu_solve sqrtm fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2
+    irfft2 rfftn irfftn hfft ihfft fftshift ifftshift dct idct dctn idctn"""
+)
+"""Functions of linear algebra, and transforms, that give one array."""
 SEVERAL_ARRAYS = _ids(
     """nonzero unique unique_all unique_counts unique_inverse top_k meshgrid histogram histogram2d histogramdd
     frexp modf divmod svd eigh eig qr lu slogdet split array_split hsplit vsplit dsplit unstack broadcast_arrays

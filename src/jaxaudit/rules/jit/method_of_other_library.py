@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.queries import operands_of, walk
-from jaxaudit.analyses.tracing.transfer import gives_several
+from jaxaudit.analyses.tracing.transfer import gives
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import FOREIGN, MEMBERS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, unknown
@@ -106,7 +106,7 @@ def _is_made(flow: Flow, value: Value, context: Context) -> bool:
         if op is None or not op.name.startswith(("array.", "key.draw")) or op.name == "array.shape":
             return False
         of_its_own = not _makes_array(op) and "." not in op.qualified and bool(op.operands)
-        if len(op.results) != 1 or gives_several(op) or not (_makes_array(op) or of_its_own):
+        if len(op.results) != 1 or gives(op) != "array" or not (_makes_array(op) or of_its_own):
             return False
         # What an operator or a method gives is an array where all that it is given are.
         pending += (given for given in op.operands if of_its_own and given not in pending)
