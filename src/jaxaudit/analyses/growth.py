@@ -31,7 +31,8 @@ def grown(loop: Loop, flow: Flow) -> set[Value]:
     found = set[Value]()
     for (param, initial, _), result in zip(loop.carried, loop.body.results, strict=False):
         way = {} if result is param else _way(param, initial, result, loop, flow)
-        found.update(way if way.get(param) else ())
+        # What is put in beside it is no version of it.
+        found.update(one for one in way if way.get(param) and param in _way(param, initial, one, loop, flow))
     return found
 
 
