@@ -142,6 +142,8 @@ LOGARITHMS = _ids("log log2 log10")
 EXTREMES_OF_TWO = _ids("maximum minimum")
 EXHAUSTING = _ids("builtins.dict builtins.list builtins.max builtins.min builtins.sum builtins.tuple")
 """Functions of Python's that run through an iterator before they return."""
+ONE_SHOT = _ids("builtins.zip builtins.map builtins.filter builtins.reversed builtins.enumerate builtins.iter")
+"""Functions of Python's that make an iterator, which gives each of its items once."""
 LARGER = _ids("maximum max builtins.max")
 SMALLER = _ids("minimum min builtins.min")
 """Give the larger or the smaller one of what they are given."""

@@ -133,7 +133,8 @@ class ResultDiscarded(Rule):
         Example(
             "def clipped(grads, most):\n    return jax.tree.map(lambda g: jnp.clip(g, -most, most), grads)\n\n"
             "def step(params, x):\n    def body(params, row):\n"
-            "        grads = jax.grad(lambda p: jnp.sum((row @ p['w']) ** 2))(params)\n        clipped(grads, 1.0)  #!\n"
+            "        grads = jax.grad(lambda p: jnp.sum((row @ p['w']) ** 2))(params)\n"
+            "        clipped(grads, 1.0)  #!\n"
             "        return jax.tree.map(lambda p, g: p - g, params, grads), None\n"
             "    return jax.lax.scan(body, params, x)[0]\n",
             "a changed copy that a loop's body does not keep",

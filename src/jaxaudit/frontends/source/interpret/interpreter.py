@@ -31,6 +31,7 @@ from jaxaudit.spans import Span, span_of
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.derivatives import Rules
     from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
+    from jaxaudit.frontends.source.notes.iterators import Opened
     from jaxaudit.frontends.source.values.arguments import Arguments
     from jaxaudit.frontends.source.values.sides import Sides
 
@@ -142,6 +143,8 @@ class Interpreter:
         self.optimizers: dict[ast.AST, FunctionValue] = {}  # For the `update` of an optimizer its `init`.
         self.written: dict[Span, dict[str, Span]] = {}
         """Where the options of a transformation stand, by the place of the call that made it."""
+        self.iterators: dict[object, Opened] = {}
+        """The iterators that were made, by the identity of what stands for them."""
         self.classes: list[ClassValue] = []
         self.compared: dict[Span, CallFit] = {}
         """How calls compare with the parameters of what they call, those that are refused excepted."""
