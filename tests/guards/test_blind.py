@@ -128,6 +128,7 @@ INDEPENDENT = {
         "value-never-read": "which binding a read sees is syntax",
     },
     "Versions": {
+        "stale-observation": "what a function is given, and what is given back beside its result, is data flow",
         "updates-for-other-parameters": "what two calls are given is data flow",
         "carry-out-of-step": "what a function is given and what it returns is data flow",
         "result-discarded": "what stands as a statement is syntax",

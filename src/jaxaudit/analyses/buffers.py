@@ -56,6 +56,11 @@ def readings(flow: Flow, call: Op, value: Value) -> Iterator[Reading]:
             yield from (one for name in names for one in _beside(flow, op, name, loop))
 
 
+def givers(flow: Flow, call: Op, value: Value) -> Iterator[tuple[Op, Value]]:
+    """Return a call with what it donates, and the calls and loops around it that give it this very value."""
+    return walk(((call, value),), lambda one: _given_by(flow, *one))
+
+
 def given_twice(flow: Flow, call: Op, first: Value, second: Value) -> Value | None:
     """Return the buffer that a call is given as two arguments, in some turn or from some caller."""
     if both := set(sources(flow, first)).intersection(sources(flow, second)):
@@ -72,12 +77,14 @@ def sources(flow: Flow, value: Value) -> list[Value]:
     return list(walk((value,), lambda one: _before(flow, one)))
 
 
-def is_number(flow: Flow, value: Value) -> bool:
-    """Whether a value is given as a size or a bound somewhere: a number of Python, which has no buffer."""
-    known = flow.table(is_number)
+def has_no_buffer(flow: Flow, value: Value) -> bool:
+    """Whether a value is an array of NumPy, which JAX copies, or a number: given as a size or a bound somewhere."""
+    known = flow.table(has_no_buffer)
     if value not in known:
-        names = names_of(flow, sources(flow, value))
-        known[value] = any(_is_size(op, name) for name in names for op in flow.readers.get(name, ()))
+        own = sources(flow, value)
+        makers = [maker for one in own if (maker := flow.maker(one)) is not None]
+        sizes = (_is_size(op, name) for name in names_of(flow, own) for op in flow.readers.get(name, ()))
+        known[value] = any(op.qualified.startswith("numpy.") for op in makers) or any(sizes)
     return known[value]
 
 
@@ -230,11 +237,16 @@ def _is_shared(op: Op) -> bool:
 def _around(flow: Flow, op: Op, value: Value) -> Iterator[tuple[Op, Value]]:
     """Return the calls and loops around a call that give it what it donates."""
     for source in sources(flow, value):
-        region = flow.places.owner.get(source)
-        for holder in holders(flow, region) if region is not None else ():
-            # What a function has given back is its own value still, though the call is over.
-            if holder.name in _CROSSED and region is not None and _is_inside(flow, op, holder):
-                yield from ((holder, one) for one in given_as(holder, region, source))
+        yield from _given_by(flow, op, source)
+
+
+def _given_by(flow: Flow, op: Op, param: Value) -> Iterator[tuple[Op, Value]]:
+    """Return the calls and loops around an op that give it a parameter."""
+    region = flow.places.owner.get(param)
+    for holder in holders(flow, region) if region is not None else ():
+        # What a function has given back is its own value still, though the call is over.
+        if holder.name in _CROSSED and region is not None and _is_inside(flow, op, holder):
+            yield from ((holder, one) for one in given_as(holder, region, param))
 
 
 def _loops_around(flow: Flow, op: Op) -> Iterator[Loop]:

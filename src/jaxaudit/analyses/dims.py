@@ -187,11 +187,12 @@ def whole(dim: Dim) -> Dim:
 
 def evaluate(dim: Dim, numbers: Mapping[str, int]) -> int | None:
     """Return the number a dim is where the variables have these values; None where one is missing."""
-    made = _rebuild(dim, lambda atom: constant(numbers[atom.text]) if atom.text in numbers else None)
+    made = rebuilt(dim, lambda atom: constant(numbers[atom.text]) if atom.text in numbers else None)
     return made.constant
 
 
-def _rebuild(dim: Dim, image: Callable[[Atom], Dim | None]) -> Dim:
+def rebuilt(dim: Dim, image: Callable[[Atom], Dim | None]) -> Dim:
+    """Return a dim with other dims in the place of its variables; those without an image stay."""
     total = ZERO
     for monomial, factor in dim.terms or ():
         total = total + product((constant(factor), *(_image(atom, image) for atom in monomial)))
@@ -204,7 +205,7 @@ def _image(atom: Atom, image: Callable[[Atom], Dim | None]) -> Dim:
         return found
     if atom.parts is None:
         return Dim((((atom,), 1),))
-    top, bottom = (_rebuild(part, image) for part in atom.parts)
+    top, bottom = (rebuilt(part, image) for part in atom.parts)
     return top // bottom if atom.kind == "quotient" else top % bottom
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import holders, walk
 from jaxaudit.ir import Program, Region
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.record import replace
 
 
@@ -44,4 +45,8 @@ def _read_by(facts: Facts) -> Mapping[Region, set[Region]]:
         if (home := places.region_of_value(value)) is not None:
             for reader in readers:
                 found.setdefault(top(reader), set()).add(top(home))
+    for value, kept in facts.program.kept.items():
+        reader, makers = places.region_of_value(value), map(places.region_of_value, values_in(kept))
+        if reader is not None:
+            found.setdefault(top(reader), set()).update(top(one) for one in makers if one is not None)
     return found

@@ -20,8 +20,17 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import COUNTING, LINEAR, MATRIX_PRODUCTS, PICKED_POSITIONS, SCALINGS, SUMS_OF_TWO
-from jaxaudit.ir.interfaces import made_inside, source_of
+from jaxaudit.ir.functions import (
+    BEST,
+    COUNTING,
+    LINEAR,
+    MATRIX_PRODUCTS,
+    ORDERS,
+    PICKED_POSITIONS,
+    SCALINGS,
+    SUMS_OF_TWO,
+)
+from jaxaudit.ir.interfaces import Part, made_inside, source_of
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import index_parts, is_whole
 
@@ -51,6 +60,17 @@ class Positions:
     def whole(self, value: Argument) -> _Axes:
         """Return the axes along which an array holds what all devices have."""
         return self._whole(value) if isinstance(value, Value) else _NONE
+
+    def dealt(self, value: Argument) -> _Axes:
+        """Return the axes along which an array holds what all devices have, also where it is dealt out to them."""
+        if not isinstance(value, Value):
+            return _NONE
+        maps = (op for op in self.flow.readers.get(value, ()) if op.name == "shard_map")
+        params = (
+            one for op in maps for one, given in zip(op.regions[0].params, op.operands, strict=True) if given is value
+        )
+        shares = (enumerate(self.shapes.of(one).dims or ()) for one in params)
+        return self.whole(value) | {at for dims in shares for at, dim in dims if self._is_shard(dim)}
 
     def counted(self, value: Argument) -> Counted | None:
         """Return where the positions that a value holds are counted from; None for what holds none, or is not known."""
@@ -143,15 +163,32 @@ class Positions:
         first = next(iter(op.operands), None)
         if op.name == "array.create" and op.function in COUNTING:
             return self._counting(op)
-        if op.name == "array.order" and op.function in PICKED_POSITIONS and first is not None:
-            places = axes_in(op.argument("axis")) or ()
-            return Counted.WHOLE if self.whole(first) & frozenset(places) else None
-        if op.name in KEEPING or op.name in ("array.convert", "py.item"):
+        if (order := ranked(self.flow, value)) is not None:
+            return self._ranked_along(*order)
+        if op.name in KEEPING or op.name in ("array.convert", "array.gather", "py.item", "collective"):
             base = op.arguments.get("base", first)
             return ask(base) if isinstance(base, Value) else None
         if op.name == "array.map" and op.function in SUMS_OF_TWO | LINEAR | SCALINGS:
             return self._calculated(op, ask)
         return None
+
+    def _ranked_along(self, op: Op, base: Value) -> Counted | None:
+        """Return where the positions are counted from that an op gives of what it has put in order."""
+        given, dims = op.argument("axis", "reduction_dimension"), self.shapes.of(base).dims or ()
+        places = (
+            axes_in(given)
+            if op.has("axis", "reduction_dimension")
+            else (-1,)
+            if op.function not in PICKED_POSITIONS
+            else None
+        )
+        if places is None and given is None and len(dims) == 1:
+            places = (0,)
+        if places is None or len(places) != 1:
+            return None
+        if self.dealt(base) & frozenset(places):
+            return Counted.WHOLE
+        return Counted.SHARE if any(map(self._is_shard, dims[places[0] :][:1])) else None
 
     def _counting(self, op: Op) -> Counted | None:
         given = [one for name, one in op.arguments.items() if name in ("start", "stop", "size", "shape")]
@@ -180,6 +217,16 @@ def _offsets(facts: Facts) -> set[Value]:
     """Return everything that depends on which device computes it."""
     places = (op.result for op in facts.program.walk() if op.function == "axis_index" and op.results)
     return reached(facts.flow, places)
+
+
+def ranked(flow: Flow, value: Value) -> tuple[Op, Value] | None:
+    """Return the op that gives positions in the order of what it was given, where a value is these, and the latter."""
+    part = Part.of(flow.maker(value), value)
+    op = flow.maker(value if part is None else part.whole)
+    if op is None or op.name != "array.order" or not op.operands:
+        return None
+    picked = part is None and op.function in PICKED_POSITIONS | ORDERS
+    return (op, op.operands[0]) if picked or (part is not None and part.at == 1 and op.function in BEST) else None
 
 
 def sized(flow: Flow, value: Value) -> tuple[Value, int] | None:

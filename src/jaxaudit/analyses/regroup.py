@@ -28,11 +28,19 @@ def regrouped(old: Dims, new: Dims, op: Op | None = None) -> Dims:
                 made[place] = made[place].labelled(labels)
         if len(places) == 1 and len(parts) == 1 and not _is_other_axis(parts[0].labels, new[places[0]].labels):
             made[places[0]] = made[places[0]].labelled(parts[0].labels)
-        elif len(places) == 1 and len(parts) > 1 and all(map(_is_known, parts := _completed(parts, new[places[0]]))):
-            made[places[0]] = made[places[0]].labelled(frozenset((Label("product", op=op, factors=expanded(parts)),)))
+        elif len(places) == 1 and len(parts) > 1:
+            parts = _completed(parts, new[places[0]])
+            made[places[0]] = made[places[0]].labelled(product_of(parts, op))
         elif len(places) == 2 and len(parts) == 1:
             made[places[1]] = made[places[1]].labelled(picked(parts[0]))
     return tuple(made)
+
+
+def product_of(parts: Dims, op: Op | None) -> Labels:
+    """Return the label of an axis that was made of several, the outer ones first, where they can be told apart."""
+    if not all(map(_is_known, parts)):
+        return frozenset()
+    return frozenset((Label("product", op=op, factors=expanded(parts)),))
 
 
 def _is_other_axis(old: Labels, new: Labels) -> bool:

@@ -112,6 +112,8 @@ class Attributes:
     """The trees of the options that speak of arguments or results leaf by leaf."""
     named = _table("named")
     """The values given by keyword to a function that has no row."""
+    placed = _items("placed")
+    """The values that each positional argument of an unknown method holds; none where each is one of its operands."""
     loss = _flag("loss")
     """Whether a library function is one that gives the error between its arguments."""
     typed = _flag("typed")
@@ -293,6 +295,8 @@ class Attributes:
     """Whether a scan runs from the last step to the first; None where that is computed."""
     every_turn = _flag("every_turn")
     """Whether each turn of a comprehension gives one item: no condition leaves any out."""
+    chained = _flag("chained")
+    """Whether each turn of a comprehension gives many items of one list, as in `[f(a, b) for a in xs for b in ys]`."""
     to = _text("to")
     xs = _text("xs")
     in_axes = _items("in_axes")

@@ -252,10 +252,14 @@ LOOKUPS = _ids("digitize searchsorted")
 """Look up between which edges each of some values lies."""
 FILLING_READS = _ids("take take_along_axis")
 """Reads that give NaN for an index behind the end."""
-POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize lexsort nonzero argwhere flatnonzero")
+ORDERS = _ids("argsort argpartition")
+"""Return the positions of all elements along an axis, in the order of the elements."""
+POSITIONS = PICKED_POSITIONS | ORDERS | _ids("searchsorted digitize lexsort nonzero argwhere flatnonzero")
 """Return indices and no elements."""
+BEST = _ids("top_k approx_max_k approx_min_k")
+"""Return the best elements along an axis, the last one unless told another, and their positions."""
 SORTED = _ids("sort msort sort_complex partition sort_key_val unique unique_values setdiff1d")
-ELEMENTS_IN_ORDER = SORTED | _ids("top_k approx_max_k approx_min_k median")
+ELEMENTS_IN_ORDER = SORTED | BEST | _ids("median")
 """Return the elements themselves, by their order."""
 FLIPS = {"flip": 0, "flipud": 0, "fliplr": 1}
 """Turn an axis back to front: this one, unless told another."""

@@ -34,7 +34,7 @@ _ROWS = (
     OpSpec("py.item", "base[index]; arguments: base, index (a slice is {'start', 'stop', 'step'})"),
     OpSpec("py.unpack", "a, *b, c = base; attrs: count (targets), star (position of the starred one, or None)"),
     OpSpec("py.element", "what the loop variable holds in this turn; arguments: iterable, index; attrs: listed (items of a list, not rows)"),
-    OpSpec("py.container", "a tuple, list, dict or object seen as one value; operands: its leaves; attrs: kind; arguments: x, y of two that are joined, rows of an array"),
+    OpSpec("py.container", "a tuple, list, dict or object seen as one value; operands: its leaves; attrs: kind; arguments: items of a row of arrays and numbers, x, y of two that are joined, rows of an array"),
     OpSpec("py.join", "one of the operands, whichever path was taken; attrs: kind ('return', 'expression', ...)"),
     OpSpec("py.operator", "an operator on values that need not be arrays; attrs: operator ('in', 'is', 'not', 'and', ...)"),
     OpSpec("py.store_attr", "object.name = value; arguments: object, value; attrs: name", effect=True),

@@ -254,6 +254,8 @@ class Program:
     """The types that arguments of roots had in runs and tests."""
     fields: Mapping[Value, tuple[Value | ArrayType, ...]] = field(default_factory=dict)
     """For what is read from objects from outside all that the code stores in that field of such objects."""
+    kept: Mapping[Value, Argument] = field(default_factory=dict)
+    """For what is read from objects from outside what their constructor alone puts there, in terms of its own."""
     main_blocks: Mapping[str, Span] = field(default_factory=dict)
     """The block under `if __name__ == "__main__"` of each file that has one."""
     reads: tuple[ScopeReads, ...] = ()

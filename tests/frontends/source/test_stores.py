@@ -141,3 +141,54 @@ def run(x, scale, shift):
     program = audit([SourceFile("layer.py", code)], Config()).program
     found = [op for op in program.named("py.store_attr") if op.span.line == 10]
     assert len(found) == stores
+
+
+_GRID = """
+class Grid:
+    table = jnp.zeros((4, 2))
+    def __init__(self, rows, columns):
+        self.rows, self.cells = rows, rows * columns
+        self.board = jnp.zeros((rows, columns))
+        self.edges = jnp.zeros((2 * rows - 1, 3))
+        self.later = jnp.zeros(rows)
+    def read(self, x):
+        result = {}
+        return result
+    def change(self, x):
+        self.later = x
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        ("self.board + 1", "self.rows self.columns"),
+        ("self.board.reshape(self.cells)", "self.columns*self.rows"),
+        ("self.edges * 2", "2*self.rows - 1 3"),
+        ("self.board + jnp.zeros((self.rows, 1))", "self.rows self.columns"),
+        ("self.table * 2", "4 2"),
+    ],
+)
+def test_what_the_constructor_alone_puts_there_is_known_in_terms_of_the_object(read: str, expected: str) -> None:
+    assert shapes(f"{_START}{_GRID.format(read)}")[-1] == expected
+
+
+@pytest.mark.parametrize("made", ["", "def make():\n    return Grid(2, 3)\n"])
+def test_findings_rest_on_what_the_constructor_alone_puts_there(made: str) -> None:
+    read = "self.table + self.table[1:], self.edges + jnp.zeros((self.rows, 4)), self.board[1:] - self.board"
+    report = audit([SourceFile("grid.py", f"{_START}{_GRID.format(read)}{made}")], Config()).report
+    assert [one.message.partition(" cannot")[0] for one in report.issues if one.rule == "axis-conflict"] == [
+        "(4, 2) and (3, 2)",
+        "(2*self.rows - 1, 3) and (self.rows, 4)",
+        "(self.rows - 1, self.columns) and (self.rows, self.columns)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["class Long(Grid):\n    table = jnp.zeros((9, 2))\n", "def enlarge(grid):\n    grid.table = jnp.zeros((9, 2))\n"],
+)
+def test_what_others_put_there_leaves_it_open(changed: str) -> None:
+    text = f"{_START}{_GRID.format('self.table + self.table[1:], self.later + jnp.zeros(3)')}{changed}"
+    report = audit([SourceFile("grid.py", text)], Config()).report
+    assert [one.message for one in report.issues if one.rule == "axis-conflict"] == []

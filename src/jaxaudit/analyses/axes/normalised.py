@@ -23,6 +23,8 @@ from jaxaudit.ir.record import record
 _UNCHANGED = AWAY_FROM_ZERO | IDENTITIES
 """Functions by which a sum is kept away from zero."""
 _DROPOUT = "Dropout.__call__"
+_ALIKE = ("array.map", "py.item")
+"""Ops that make the same of the same."""
 
 
 @record
@@ -100,7 +102,7 @@ def same_values(first: Value, second: Value, flow: Flow) -> bool:
         ops = flow.maker(one), flow.maker(other)
         if one is other:
             continue
-        if ops[0] is None or ops[1] is None or {ops[0].name, ops[1].name} != {"array.map"}:
+        if ops[0] is None or ops[1] is None or ops[0].name != ops[1].name or ops[0].name not in _ALIKE:
             return False
         given = [list(op.arguments.values()) for op in ops if op is not None]
         if ops[0].function != ops[1].function or len(given[0]) != len(given[1]):

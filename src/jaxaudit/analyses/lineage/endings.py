@@ -7,18 +7,19 @@ steps to come. Each such place reads the flag one way or the other, whatever it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations, product
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.moments import moment, same_step
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.lineage.returns import Flag, flags, returns
-from jaxaudit.analyses.queries import behind, operands_of, through_ops, walk
+from jaxaudit.analyses.queries import behind, made_of, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import ABOVE, DISJUNCTIONS, TRUTHS
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Loop, complement
 from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, LOOPS
 from jaxaudit.ir.record import record, replace
 
@@ -165,7 +166,7 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
 
 def _decides(flag: Flag, new: Value, facts: Facts) -> bool:
     """Whether a factor decides on what goes on, and is not itself what goes on."""
-    return flag.moment.value is not new and is_flag(flag, facts)
+    return flag.moment.value is not new and is_flag(flag.moment.value, facts)
 
 
 def _without_state(part: Product, one: Renewal, flow: Flow) -> Product:
@@ -188,9 +189,9 @@ def _hands_numbers_on(op: Op) -> bool:
     return op.name not in ("array.create", "key.draw")
 
 
-def is_flag(flag: Flag, facts: Facts) -> bool:
+def is_flag(value: Value, facts: Facts) -> bool:
     """Whether a value may be true or false in each step: no number that somebody set."""
-    value, flow = flag.moment.value, facts.flow
+    flow = facts.flow
     made = flow.maker(value)
     if facts.get(Shapes).of(value).dtype == "bool" or (made is not None and made.function in TRUTHS):
         return True
@@ -241,6 +242,34 @@ def reasons(flag: Value, flow: Flow) -> Iterator[Value]:
     else:
         for one in made.operands:
             yield from reasons(one, flow)
+
+
+@record
+class Choice:
+    """One of two values, by a flag."""
+
+    flag: Value
+    yes: Value
+    """What it is where the flag is set."""
+    no: Value
+
+
+def blended(op: Op, facts: Facts) -> Choice | None:
+    """Return what a sum `flag * yes + (1 - flag) * no` chooses between."""
+    flow = facts.flow
+    sides = [flow.maker(one) for one in op.operands] if op.function == "add" and len(op.operands) == 2 else []
+    parts = [one.operands for one in sides if one is not None and one.function == "multiply" and len(one.operands) == 2]
+    if len(parts) != 2:
+        return None
+    for (mask, yes), (rest, no) in product(permutations(parts[0]), permutations(parts[1])):
+        for one, chosen, other, instead in ((mask, yes, rest, no), (rest, no, mask, yes)):
+            flag, opposite = made_of(flow, one, _keeps), complement(flow.maker(other))
+            if opposite is not None and made_of(flow, opposite, _keeps) is flag and is_flag(flag, facts):
+                return Choice(flag, chosen, instead)
+    return None
+
+
+_keeps = through_ops(*KEEPING)
 
 
 def choices_of(flow: Flow, value: Value) -> Iterator[Op]:

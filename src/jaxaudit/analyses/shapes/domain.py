@@ -18,6 +18,8 @@ from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
 from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
 from jaxaudit.analyses.shapes.demands import demands
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, exact, forget, is_named, join, named
+from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.analyses.shapes.own import of_object
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.traced import sizes_meet
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -28,7 +30,7 @@ from jaxaudit.ir.record import replace
 
 _MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
 _METHODS = ("array.reduce", "array.order")
-_TAKE_ARRAYS = ("array.map", "array.reduce", "array.normalise", "array.select", "array.dot")
+_TAKE_ARRAYS = ("array.map", "array.reduce", "array.normalise", "array.select", "array.dot", "array.join")
 
 _MOST_CONTEXTS = 16
 
@@ -51,6 +53,7 @@ class ShapesDomain:
         self.types = program.types
         self.observed = program.observed
         self.fields = program.fields
+        self.kept = program.kept
         self.declared = declared_axes(program)
         self.asked = self._with_certain({} if program.types else demands(program))
         """What is known of a value of which its op says nothing."""
@@ -273,6 +276,8 @@ class ShapesDomain:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
             look = Look(op, self._naming(read))
             made = transfer(op, look)
+            if op.name == "py.attr" and op.results[0] in self.kept and not _is_told(made[0] or NOTHING):
+                made = [of_object(literal(self.kept[op.results[0]], look.read), look.first())]
             if op.name == "py.attr" and op.results[0] in self.fields:
                 made = [_assumed(made[0], self.fields[op.results[0]], read)]
             if op.results and op.results[0] in self.doubtful and look.first().dims is None:
@@ -329,8 +334,8 @@ def _methods_of_objects(program: Program) -> frozenset[Value]:
     functions and operators make is an array, so their methods are its own; so is what has methods and is given to
     functions of JAX, which refuse anything else.
     """
-    computed = (op for op in program.walk() if op.name in _TAKE_ARRAYS and op.operands)
-    arrays: set[Value] = {op.operands[0] for op in computed if op.qualified.startswith("jax.")}
+    computed = [op for op in program.walk() if op.name in _TAKE_ARRAYS and op.qualified.startswith("jax.")]
+    arrays: set[Value] = {value for op in computed for value in op.operands[: None if op.name == "array.join" else 1]}
     found: set[Value] = set()
     for op in program.walk():
         if op.name in _METHODS and op.operands and "." not in op.qualified and op.operands[0] not in arrays:

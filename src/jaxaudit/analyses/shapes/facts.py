@@ -69,6 +69,13 @@ class ShapeFact:
         """How many axes there are."""
         return None if self.dims is None else len(self.dims)
 
+    @property
+    def least_rank(self) -> int:
+        """How many axes there are at least."""
+        if self.dims is not None:
+            return len(self.dims)
+        return 0 if self.outline is None else len(self.outline.head) + len(self.outline.tail)
+
     def __str__(self) -> str:
         if self.number is not None:
             return f"integer {shown(self.number)}"

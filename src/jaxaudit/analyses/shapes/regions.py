@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 
-from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, same
+from jaxaudit.analyses.dims import UNKNOWN, ZERO, Atom, Dim, constant, product, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import made_by
+from jaxaudit.analyses.regroup import product_of
 from jaxaudit.analyses.shapes import mapped
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, atoms_of, forget, join, sequence
 from jaxaudit.analyses.shapes.literals import literal
@@ -214,13 +215,12 @@ def _after_turns(op: Op, look: Look) -> Facts:
     left = [forget(look.read(value), stays) for value in region.results]
     columns = op.kind == "comprehension"
     turns = _turns(op, look) if op.every_turn else UNKNOWN
-    length = turns if turns.known else None
     # An empty list among the elements of another is there to be filled, by whoever finds it there.
     kept = [NOTHING if columns and fact.items == () else fact for fact in left]
     made = [
         join(_before_end(op, i, look, stays), fact)
         if i < count
-        else ShapeFact(each=fact, length=length)
+        else _listed(fact, turns, chained=op.chained)
         if columns
         else fact
         for i, fact in enumerate(kept)
@@ -229,6 +229,15 @@ def _after_turns(op: Op, look: Look) -> Facts:
         each = forget(literal(part, look.read), stays)
         made[at] = ShapeFact(each=each, length=_turns(op, look).labelled(made_by("ordered", op)))
     return made
+
+
+def _listed(fact: ShapeFact, turns: Dim, *, chained: bool) -> ShapeFact:
+    """Return what a comprehension makes that gets an item a turn, or a list of them."""
+    if chained:
+        parts = (turns, fact.length or UNKNOWN)
+        turns = product(parts).labelled(product_of(parts, None))
+        fact = fact.each or NOTHING
+    return ShapeFact(each=fact, length=turns if turns.known else None)
 
 
 def _before_end(op: Op, at: int, look: Look, stays: Callable[[Atom], bool]) -> ShapeFact:

@@ -14,7 +14,7 @@ from pathlib import Path
 from jaxaudit import progress
 from jaxaudit.frontends.base import Observed, Reach, Reading, Skip, SourceFile
 from jaxaudit.frontends.fingerprints import fingerprints
-from jaxaudit.frontends.source.classes.members import ancestry
+from jaxaudit.frontends.source.classes.members import ancestry, constructor
 from jaxaudit.frontends.source.interpret import imports, later
 from jaxaudit.frontends.source.interpret.budget import Budget
 from jaxaudit.frontends.source.interpret.dispatch import LANGUAGE
@@ -45,7 +45,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         reader.run()
         roots, reach = tuple(reader.it.roots), reader.reach(files)
         declared, stores = dict(reader.it.declared), reader.it.stores
-        fields = stores.fields()
+        fields, kept = stores.fields(), stores.settled()
         audited = [module for module in project.modules.values() if module.audited]
         names = tuple(one for module in audited for one in reads_of(module, project))
         members = tuple(members_of(reader.it.classes, list(project.modules.values())))
@@ -61,6 +61,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         project.comments(),
         declared=declared,
         fields=fields,
+        kept=kept,
         main_blocks=project.main_blocks(),
         reads=names,
         members=members,
@@ -78,6 +79,7 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         declared=reader.it.declared,
         observed=reader.it.observed,
         fields={},
+        kept={},
         reads=(),
         exported=(),
         compared=reader.it.compared,
@@ -155,9 +157,19 @@ class _Reader:
             self._guarded(partial(interpret_root, self.it, differentiated))
         if function.node in self.it.entered:
             return
+        self._open_constructor(function)
         self._guarded(lambda: interpret_root(self.it, function), function)
         if function.node not in self.it.entered:
             self.failed.setdefault(function.node, "its body could not be entered")
+
+    def _open_constructor(self, method: FunctionValue) -> None:
+        """Enter the constructor of an object from outside once with open arguments, whoever calls it with others."""
+        cls = method.owner
+        init = None if cls is None or method.kind == "static" else constructor(cls)
+        known = cls is None or any(one in self.it.stores.data for one in (cls, *self.it.heirs.get(cls, ())))
+        if isinstance(init, FunctionValue) and init.node is not method.node and not known:
+            self._guarded(partial(interpret_root, self.it, init, cls))
+            self.it.stores.data.setdefault(cls, {})
 
     def _guarded(self, run: Callable[[], None], function: FunctionValue | None = None) -> None:
         """Keep one function that is nested too deeply, or that we fail to interpret, from losing all others."""

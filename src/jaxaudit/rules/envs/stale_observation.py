@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.endings import is_added_to, renewals
-from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.products import Sums
-from jaxaudit.analyses.queries import ahead, depends, through_ops, walk
+from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.ops import DERIVATIVES, LOOPS, PASSED_ON, REMARKS
-from jaxaudit.ir.record import record
+from jaxaudit.ir.ops import DERIVATIVES, LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.envs._shared.looks import Key, Look, is_model, key_of, looks
 from jaxaudit.rules.flow._shared.phrases import called
 
-_ENV = """
+_CLASS = """
 from typing import NamedTuple
+
 
 class State(NamedTuple):
     pos: jax.Array
     time: jax.Array
+"""
 
+_ENV = (
+    _CLASS
+    + """
 
 def observe(state):
     return jnp.stack([state.pos, jnp.sin(state.pos)])
@@ -39,6 +43,37 @@ def step(state, action):
     moved = State(state.pos + 0.1 * action, state.time + 1)
     return {obs}, moved, -moved.pos**2{mark}
 """
+)
+
+
+_WRAPPER = """
+class Wrapper:
+    def __init__(self, env):
+        self.env = env
+
+    def reset(self, key):
+        start = self.env.reset(key)
+        return start.obs, start
+
+    def step(self, state, action):
+        moved = self.env.step(state, action)
+        return {obs}.obs, {state}, moved.reward, moved.done > 0.5{mark}
+"""
+
+_METHODS = """
+class Env:
+    def observe(self, before, state):
+        return jnp.stack([before.pos, state.pos - before.pos])
+
+    def reset(self, key):
+        state = State(jax.random.normal(key), jnp.zeros(()))
+        return self.observe(state, state), state
+
+    def step(self, state: State, action):
+        moved = State(state.pos + 0.1 * action, state.time + 1)
+        seen = jax.lax.stop_gradient(self.observe(state, {of})){mark}
+        return seen, jax.lax.stop_gradient(moved), jnp.sum(seen)
+"""
 
 
 class StaleObservation(Rule):
@@ -46,8 +81,9 @@ class StaleObservation(Rule):
 
     ## What it does
     Looks at functions that take a state and give back its successor, and beside it what another function makes of the
-    state. Where that function is elsewhere given the very state that is given back beside it, as in a reset, and here
-    the one that came in, what is given back is one step old.
+    state, or one of its attributes. Where that is elsewhere made of the very state that is given back beside it, as in
+    a reset, and here of the one that came in, what is given back is one step old. Where it is made of the successor,
+    and the state is given back as it came in, the step is lost.
 
     ## Why is this bad?
     The policy acts on what it saw one step ago, and the first two observations of an episode are the same. Nothing is
@@ -66,7 +102,7 @@ class StaleObservation(Rule):
     """
 
     summary = "A step gives back an observation of the state before it."
-    needs = ()
+    needs = (Versions,)
 
     valid = (
         Example(_ENV.format(before="", obs="observe(moved)", mark=""), "of the new state"),
@@ -84,6 +120,8 @@ class StaleObservation(Rule):
             ),
             "nowhere else is it given back with its state",
         ),
+        Example(_WRAPPER.format(obs="moved", state="moved", mark=""), "an attribute of the new state"),
+        Example(_CLASS + _METHODS.format(of="moved", mark=""), "of both"),
     )
     invalid = (
         Example(_ENV.format(before="", obs="observe(state)", mark="  #?"), "of the old state"),
@@ -94,92 +132,105 @@ class StaleObservation(Rule):
             + "\n\nrun = jax.jit(step)\n",
             "of a state whose parts cross into compiled code",
         ),
+        Example(_WRAPPER.format(obs="state", state="moved", mark="  #?"), "an attribute of the old state"),
+        Example(_WRAPPER.format(obs="moved", state="state", mark="  #?"), "the old state beside it"),
+        Example(_CLASS + _METHODS.format(of="state", mark="  #?"), "of the old state alone"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every function of a state whose result is given back beside a state."""
-        groups: defaultdict[object, list[_Seen]] = defaultdict(list)
+        """List every look at a state whose result is given back beside a state."""
+        groups: defaultdict[object, list[Look]] = defaultdict(list)
         for end in program.named("py.return"):
-            for one in _observed(end, facts):
-                groups[_which(one.call)].append(one)
+            holder = facts.flow.holder(end)
+            if holder is None or holder.name not in LOOPS:
+                for one in looks(end, facts.flow):
+                    groups[one.which].append(one)
         losses = {region.span for op in program.named(*DERIVATIVES) for region in op.regions}
         for which, found in groups.items():
-            model = next((one for one in found if one.old is None), None)
-            yield from (_judged(one, model, loss=which in losses) for one in found if model is not None)
+            made = [one for one in found if is_model(one)]
+            for one in found if made else ():
+                yield from _judged(one, made[0], facts, loss=which in losses)
 
 
-@record
-class _Seen:
-    """A call whose result is given back beside a state."""
-
-    call: Op
-    old: Value | None
-    """The state that came in, where it is given that; None where it is given what is given back."""
-
-
-def _which(call: Op) -> object:
-    return call.regions[0].span if call.regions else call.callee
-
-
-def _observed(end: Op, facts: Facts) -> Iterator[_Seen]:
-    flow = facts.flow
-    holder, region = flow.holder(end), flow.places.function_of(end)
-    if holder is not None and holder.name in LOOPS:
+def _judged(one: Look, model: Look, facts: Facts, *, loss: bool) -> Iterator[Obligation]:
+    """Compare what is looked at with what is given back in its place: that is newer, or the older one."""
+    beside = {place: found for place in one.reads if (found := one.beside(place, model)) is not None}
+    name = called(one.op) if one.op.name != "py.attr" else one.op.label
+    if is_model(one):
+        yield proved(one.op.span, f"what `{name}` is given is given back beside it")
         return
-    given_back = set(end.operands)
-    for call in (op for op in region.ops if op.name in ("py.call", "py.call_unknown")):
-        if not call.results or not all(_only_leaves(value, given_back, flow) for value in call.results):
-            continue
-        if any(value in given_back and flow.maker(value) is not None for value in call.operands):
-            yield _Seen(call, None)
-        elif (old := _came_in(call, end, facts)) is not None:
-            yield _Seen(call, old)
+    late, early = list[Key](), list[Key]()
+    for place, (key, value) in beside.items():
+        read = one.reads[place]
+        # What was acted upon may be recorded beside what came of it.
+        if _is_newer(value, read, one, model, facts) and not depends(facts.flow, value, (one.result,)):
+            late.append(read)
+        elif not read[1] and _is_newer(read[0], key, one, model, facts):
+            early.append(key)
+    step = facts.get(Versions).of(one.result)
+    if step is not None and {key[0] for key in late}.isdisjoint(key_of(old, facts.flow)[0] for old in step.old):
+        # A step of something else may start from what this step started from.
+        late.clear()
+    if loss and (late or early):
+        yield unknown(one.op.span, f"`{name}` is differentiated: it may be meant for what a step starts from")
+    elif late:
+        yield _finding(one, model, name, late[0])
+    elif early:
+        yield _left(one, model, name, early[0])
 
 
-def _only_leaves(value: Value, given_back: set[Value], flow: Flow) -> bool:
-    """Whether nothing is done with a value but to give it back."""
-    names = list(walk((value,), lambda one: ahead(flow, one, through_ops(*PASSED_ON))))
-    own = (op for one in names for op in flow.readers.get(one, ()))
-    plain = REMARKS | PASSED_ON | {"py.return", "py.container"}
-    return any(one in given_back for one in names) and all(op.name in plain for op in own)
+def _is_newer(value: Value, old: Key, one: Look, model: Look, facts: Facts) -> bool:
+    """Whether something that was made here is the newer version of a state that came in, or of a part of it."""
+    flow = facts.flow
+    if old[0] in one.made or key_of(value, flow)[0] not in one.made or not depends(flow, value, (old[0],)):
+        return False
+    version = facts.get(Versions).of(value)
+    known = version is not None and old[0] in version.old
+    is_object = any(op.name == "py.attr" for op in flow.readers.get(value, ()))
+    kinds = {kind for read in model.reads.values() for kind in _classes(read, model.end, flow)}
+    parts = Sums.of(flow, {}).products(value)
+    added = len(parts) > 1 and any(key_of(factor, flow) == old for part in parts for factor in part.factors)
+    return known or is_object or added or not kinds.isdisjoint(_classes(key_of(value, flow), one.end, flow))
 
 
-def _came_in(call: Op, end: Op, facts: Facts) -> Value | None:
-    """Return the state that a call is given as it came in, where the function gives a newer one back."""
-    flow, params = facts.flow, facts.flow.places.function_of(end).params
-    renewed = (flow.maker(old) for new in end.operands for old in _renewed(facts).get(new, ()))
-    states = {made.operands[0] for made in renewed if made is not None and made.operands}
-    came_in = [value for value in call.operands if value in params and value not in end.operands]
-    # The parts of a state that was taken apart at a border are parameters by themselves.
-    parts = {one: origin(flow, one, {}).value for one in came_in}
-    sums = Sums.of(flow, {})
-    states |= {one for one in came_in if any(is_added_to(parts[one], other, sums) for other in end.operands)}
-    old, others = [one for one in came_in if one in states], [one for one in call.operands if one not in came_in]
-    return old[0] if old and not any(depends(flow, value, old) for value in others) else None
-
-
-@remembered
-def _renewed(facts: Facts) -> dict[Value, list[Value]]:
-    """Return the parts of states by what is made of them."""
-    found: defaultdict[Value, list[Value]] = defaultdict(list)
-    for one in renewals(facts):
-        found[one.new].append(one.old)
+def _classes(key: Key, end: Op, flow: Flow) -> set[str]:
+    """Return the classes of the records that a function makes of something, or takes it out of."""
+    found = set[str]()
+    for op in flow.places.function_of(end).walk():
+        if op.name in ("py.record", "py.replace"):
+            found |= {
+                op.class_name for one in (op.replaced or {}).values() if op.class_name and key_of(one, flow) == key
+            }
+        elif op.name == "py.taken":
+            pairs = zip(op.values or (), op.kinds or (), strict=False)
+            found |= {kind for values, (kind, _) in pairs for one in values if kind and key_of(one, flow) == key}
     return found
 
 
-def _judged(one: _Seen, model: _Seen, *, loss: bool) -> Obligation:
-    name = called(one.call)
-    if one.old is None:
-        return proved(one.call.span, f"what `{name}` is given is given back beside it")
-    if loss:
-        return unknown(one.call.span, f"`{name}` is differentiated: it may be meant for what a step starts from")
-    old = named(one.old, "the state")
+def _finding(one: Look, model: Look, name: str, state: Key) -> Obligation:
+    old = named(state[0], "the state")
     return Obligation(
-        one.call.span,
+        one.op.span,
         severity=Severity.WARNING,
         message=f"`{name}` is given {old} as it came in, and its successor is given back beside it",
         current=f"what is given back is that of {old} before the step",
         expected="it is that of the state that is given back with it",
-        steps=(Step(model.call.span, f"here `{name}` is given the state that is given back"),),
+        steps=(Step(model.op.span, f"here `{name}` is given the state that is given back"),),
         suggestion=f"give `{name}` the new state",
+    )
+
+
+def _left(one: Look, model: Look, name: str, state: Key) -> Obligation:
+    old = named(state[0], "the state")
+    return Obligation(
+        one.end.span,
+        severity=Severity.WARNING,
+        message=f"{old} is given back as it came in, beside `{name}` of what was made of it",
+        current=f"whoever goes on from here starts from {old} before the step once more",
+        expected=f"what `{name}` is given is given back beside it",
+        steps=(
+            Step(one.op.span, f"`{name}` is given what was made of {old}"),
+            Step(model.op.span, f"here `{name}` is given the state that is given back"),
+        ),
+        suggestion=f"give back what `{name}` is given",
     )

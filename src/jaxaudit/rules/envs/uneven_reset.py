@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.endings import blended
 from jaxaudit.analyses.queries import behind, depends, last, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
@@ -118,6 +119,7 @@ class UnevenReset(Rule):
     valid = (
         Example(_STEP.format(obs="jnp.where(done, obs_first, obs_next)"), "both alike"),
         Example(_STEP.format(obs="jnp.where(~done, obs_next, obs_first)"), "the same flag, turned"),
+        Example(_STEP.format(obs="done * obs_first + (1 - done) * obs_next"), "multiplied"),
         Example(_LOOP.format(h="jnp.where(done, 0.0, h)").replace("  #!", ""), "the memory is cleared"),
         Example(_WINDOW.format(mark="", more="\n        frames = jnp.where(done, x, frames)"), "the window is cleared"),
         Example(_TOLD.format(steps="steps * (1 - done)", mark=""), "a sum that starts anew where it is told of"),
@@ -157,10 +159,25 @@ def joined(extend, shrink, right):
 """,
             "the two ends of one trajectory",
         ),
+        Example(
+            """
+def rollout(network, x, keys):
+    def body(carry, key):
+        x, age, memory = carry
+        done = jnp.abs(network(memory, x, age)) > 3.0
+        age = jnp.where(done, 0, age + 1)
+        memory = jnp.concatenate([memory[1:], network(memory, x, age)[None]])
+        return (x, age, memory), done
+
+    return jax.lax.scan(body, (x, 0, jnp.zeros(4)), keys)
+""",
+            "what reads the window is told how old the episode is",
+        ),
     )
     invalid = (
         Example(_STEP.format(obs="jnp.where(done, obs_next, obs_first)  #!"), "the wrong way round"),
         Example(_STEP.format(obs="jnp.where(~done, obs_first, obs_next)  #!"), "turned"),
+        Example(_STEP.format(obs="(1 - done) * obs_first + done * obs_next  #!"), "multiplied, the wrong way round"),
         Example(_STEP.format(obs="obs_next").replace("key)\n", "key)  #!\n"), "never reset"),
         Example(_STEP.format(obs="jnp.where(done.any(), obs_first, obs_next)  #?"), "by any of the flags"),
         Example(_LOOP.format(h="h"), "the memory goes on"),
@@ -172,8 +189,8 @@ def joined(extend, shrink, right):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every choice between the results of two calls."""
         groups: dict[frozenset[Op | Value], list[_Choice]] = defaultdict(list)
-        for op in program.named("array.select", "cond"):
-            for one in _choices(op, facts.flow):
+        for op in (*program.named("array.select", "cond"), *program.mapping("add")):
+            for one in _choices(op, facts):
                 groups[frozenset((one.chosen.source, one.other.source))].append(one)
         notes = _notes(program, facts.flow) if groups else {}
         for found in groups.values():
@@ -221,26 +238,28 @@ class _Choice:
     """What makes one truth value of many flags, where something does."""
 
 
-def _choices(op: Op, flow: Flow) -> Iterator[_Choice]:
-    condition = op.operands[0] if op.name == "cond" and op.operands else op.value("condition", "pred")
-    if condition is None:
-        return
-    flag, turned, reduced = _flag(condition, flow)
-    for pair in _arms(op):
+def _choices(op: Op, facts: Facts) -> Iterator[_Choice]:
+    flow = facts.flow
+    for condition, *pair in _arms(op, facts):
+        flag, turned, reduced = _flag(condition, flow)
         ways = [_way(one, flow) for one in pair]
         met = next(((one, two) for one in ways[0] for two in ways[1] if _is_beside(one.source, two.source, flow)), None)
         if met is not None and not any(_holds(one.source, op, flow) for one in met) and not _follows(*met, flow):
             yield _Choice(op, flag, *(reversed(met) if turned else met), reduced=reduced)
 
 
-def _arms(op: Op) -> Iterator[tuple[Value, Value]]:
+def _arms(op: Op, facts: Facts) -> Iterator[tuple[Value, Value, Value]]:
+    """Return what decides in an op, and what it gives where that is set and where it is not."""
     if op.name == "cond":
         # The regions are those of true and false, in this order.
-        yield from zip(*(region.results for region in op.regions), strict=False) if len(op.regions) == 2 else ()
-        return
-    yes, no = op.value("x", "on_true"), op.value("y", "on_false")
-    if yes is not None and no is not None:
-        yield yes, no
+        pairs = zip(*(region.results for region in op.regions), strict=False) if len(op.regions) == 2 else ()
+        yield from ((op.operands[0], *pair) for pair in pairs if op.operands)
+    elif op.name == "array.select":
+        given = (op.value("condition", "pred"), op.value("x", "on_true"), op.value("y", "on_false"))
+        if given[0] is not None and given[1] is not None and given[2] is not None:
+            yield given[0], given[1], given[2]
+    elif (found := blended(op, facts)) is not None:
+        yield found.flag, found.yes, found.no
 
 
 def _is_beside(one: Op | Value, other: Op | Value, flow: Flow) -> bool:

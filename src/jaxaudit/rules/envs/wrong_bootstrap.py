@@ -6,17 +6,15 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.moments import Moment
-from jaxaudit.analyses.lineage.products import Product
-from jaxaudit.analyses.lineage.returns import Return, returns
+from jaxaudit.analyses.lineage.returns import returns
 from jaxaudit.analyses.queries import behind, depends, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Branch, Carried, Loop
-from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 from jaxaudit.rules.envs._shared.new_episodes import new_episodes
+from jaxaudit.rules.envs._shared.next_values import Pair, pairs, written
 
 _SLICED = """
 def advantages(rewards, dones, values, gamma, lam):
@@ -183,37 +181,14 @@ def smoothed(rates, sources, signal, decay):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every next value of a sum over the steps to come."""
         for one in returns(program, facts.flow):
-            for pair in _pairs(one):
+            for pair in pairs(one):
                 yield from _judged(pair, facts.flow)
         yield from new_episodes(program, facts)
 
 
-@record
-class _Pair:
-    """A value that is taken away, and the one that is discounted and added."""
-
-    sum: Return
-    value: Value
-    at: Moment
-    later: Value
-    next: Moment
-    part: Product
-
-
-def _pairs(one: Return) -> Iterator[_Pair]:
-    taken = [part for part in one.added if part.coefficient == -1.0 and len(part.factors) == 1 and not part.masks]
-    for value in (part.factors[0] for part in taken) if one.rewards else ():
-        at = one.moment(value)
-        for part in one.added:
-            for later in part.factors if part.coefficient > 0 else ():
-                found = one.moment(later)
-                if found.series == at.series and found.counted == at.counted:
-                    yield _Pair(one, value, at, later, found, part)
-
-
-def _judged(pair: _Pair, flow: Flow) -> Iterator[Obligation]:
+def _judged(pair: Pair, flow: Flow) -> Iterator[Obligation]:
     ahead = pair.next.shift - pair.at.shift
-    place = _written(pair, flow)
+    place = written(pair, flow)
     if ahead == 1:
         end = _behind_last(pair, flow)
         found = None if end is None else _judged_end(pair, end, flow)
@@ -222,31 +197,14 @@ def _judged(pair: _Pair, flow: Flow) -> Iterator[Obligation]:
         yield _other_step(pair, ahead, place)
 
 
-def _is_discounted_alike(pair: _Pair) -> bool:
+def _is_discounted_alike(pair: Pair) -> bool:
     """Whether the value of the step itself is scaled by something that scales what was added up so far, too."""
     kept = pair.sum.flags(pair.sum.kept)
     own = [one for one in pair.sum.flags(pair.part) if one.moment.series != pair.next.series]
     return any(one.moment.series == two.moment.series and one.ends == two.ends for one in own for two in kept)
 
 
-def _written(pair: _Pair, flow: Flow) -> Op:
-    """Return where the value is taken away from the discounted one, in the loop or before it."""
-    for value in (pair.value, pair.at.value):
-        for op in flow.readers.get(value, ()):
-            if op.function == "subtract" and value is op.arguments.get("y"):
-                return op
-    seen = pair.sum.sums.flow.readers
-    cut = (made for op in seen.get(pair.at.value, ()) for made in op.results)
-    found = (
-        op
-        for value in cut
-        for op in seen.get(value, ())
-        if op.function == "subtract" and op.arguments.get("y") is value
-    )
-    return next(found, pair.sum.update)
-
-
-def _other_step(pair: _Pair, ahead: int, place: Op) -> Obligation:
+def _other_step(pair: Pair, ahead: int, place: Op) -> Obligation:
     value = named(pair.value, named(pair.at.value, "the value"))
     which = "its own" if ahead == 0 else "the one before" if ahead == -1 else f"the one {abs(ahead)} steps away"
     return Obligation(
@@ -260,7 +218,7 @@ def _other_step(pair: _Pair, ahead: int, place: Op) -> Obligation:
     )
 
 
-def _behind_last(pair: _Pair, flow: Flow) -> Value | None:
+def _behind_last(pair: Pair, flow: Flow) -> Value | None:
     """Return what continues the last step: the start of a carry, what is joined to the end, or the other choice."""
     start = next((one.start for one in pair.sum.course.carried if one.param is pair.later), None)
     if start is not None:
@@ -277,7 +235,7 @@ def _behind_last(pair: _Pair, flow: Flow) -> Value | None:
     return None
 
 
-def _judged_end(pair: _Pair, end: Value, flow: Flow) -> Obligation | None:
+def _judged_end(pair: Pair, end: Value, flow: Flow) -> Obligation | None:
     """Judge what the value behind the last step is computed from, where all steps of a rollout are gone through."""
     loop = None if pair.at.loop is None else Loop.of(pair.at.loop)
     if loop is None or not _is_whole(pair, loop):
@@ -300,14 +258,14 @@ def _is_last(op: Op, met: set[Value]) -> bool:
     return op.name == "py.item" and index_parts(op.arguments.get("index"))[:1] == (-1,) and op.results[0] in met
 
 
-def _is_whole(pair: _Pair, loop: Loop) -> bool:
+def _is_whole(pair: Pair, loop: Loop) -> bool:
     """Whether the loop that adds up goes through all that the rollout recorded."""
     arrays = (seen.array for seen in pair.sum.course.elements.values())
     makers = (pair.sum.sums.maker(array) for array in arrays)
     return all(made is not None and made.name != "py.item" for made in makers)
 
 
-def _wrong_end(pair: _Pair, end: Value, state: Carried, last: Op | None, loop: Loop, flow: Flow) -> Obligation:
+def _wrong_end(pair: Pair, end: Value, state: Carried, last: Op | None, loop: Loop, flow: Flow) -> Obligation:
     made = flow.giver(end, loop.op) or flow.giver(pair.sum.sums.source(end), loop.op)
     final = named(state.param, "the state")
     which = f"{final} that the last step was taken from" if last else f"{final} that the steps began with"

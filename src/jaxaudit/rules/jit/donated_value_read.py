@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.buffers import given_twice, is_number, kept_in, readings, sources
+from jaxaudit.analyses.buffers import given_twice, givers, has_no_buffer, kept_in, readings, sources
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
@@ -17,8 +17,7 @@ from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.packages import HANDING_BACK
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, named, proved, unknown
-from jaxaudit.rules.jit._shared.donations import has_heir, is_left_alone
-from jaxaudit.rules.trees import nodes
+from jaxaudit.rules.jit._shared.donations import donated, donated_places, is_left_alone
 
 _PROGRAM = """
 def step(params, grads):
@@ -32,12 +31,6 @@ def train(params, grads):
 
 
 _HELD = ("py.item", "py.attr")
-
-_WHOLE = {
-    **dict.fromkeys(("all", "warn"), slice(None)),
-    **dict.fromkeys(("all-except-first", "warn-except-first"), slice(1, None)),
-}
-"""Which arguments the words of `equinox.filter_jit` give away."""
 
 
 class DonatedValueRead(Rule):
@@ -127,6 +120,17 @@ class DonatedValueRead(Rule):
                 return advance(runtime.state)
             """,
             "the compiled function reads its own argument",
+        ),
+        Example(
+            """
+            import numpy as np
+
+            def sweep(run, scales):
+                start = np.ones((32, 32))
+                step = jax.jit(run, donate_argnums=0)
+                return [step(start, scale) for scale in scales]
+            """,
+            "an array of NumPy, which is copied for each call",
         ),
         Example(_PROGRAM.format(call="new = params = update(params, grads)", mark=""), "the new value is read"),
         Example(
@@ -273,6 +277,32 @@ class DonatedValueRead(Rule):
         ),
         Example(
             """
+            def run(step, state, scale):
+                step = jax.jit(step, donate_argnums=0)
+                return step(step(state, scale), scale)
+
+            def sweep(step, scales):
+                start = jnp.ones((32, 32))
+                return [run(step, start, scale) for scale in scales]  #!
+            """,
+            "every turn starts with the same value, which a function donates",
+        ),
+        Example(
+            """
+            def sweep(step, scales):
+                step, start = jax.jit(step, donate_argnums=0), jnp.ones((32, 32))
+                ends = []
+                for scale in scales:
+                    state = start
+                    for _ in range(100):
+                        state = step(state, scale)  #!
+                    ends.append(state)
+                return ends
+            """,
+            "every turn starts with the same value, which a loop donates",
+        ),
+        Example(
+            """
             def step(params, grads):
                 return params - grads
 
@@ -332,36 +362,40 @@ class DonatedValueRead(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
         # Inside of traced code a call is compiled along with what is around it: there its arguments are no buffers.
-        shapes = facts.get(Shapes)
         visits = list(facts.get(TracingFacts).of("jit", "pmap"))
         inside = {visit.op for visit in visits} - {visit.op for visit in visits if visit.stage is None}
         for op in program.named("jit", "pmap"):
             if op in inside:
                 yield from _kept(op)
             else:
-                yield from _judged(op, facts.flow, shapes)
+                yield from _judged(op, facts)
                 yield from _given_twice(op, facts)
 
 
-def _judged(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    donated = _donated(op, shapes)
-    if donated is None:
+def _judged(op: Op, facts: Facts) -> Iterator[Obligation]:
+    flow, shapes = facts.flow, facts.get(Shapes)
+    given_away = donated(op, shapes)
+    if given_away is None:
         yield unknown(op.span, "which arguments are donated is not known")
-    for value in donated or ():
+    for value in given_away or ():
         if _is_handed_back(op, value, shapes):
             yield unknown(op.span, f"whether {named(value, 'the donated argument')} gets new buffers is not known")
             continue
         if is_left_alone(op, value, flow, shapes):
             yield proved(op.span, f"no result can take the buffer of {named(value, 'the argument')}, so it is kept")
             continue
-        read = (one for one in readings(flow, op, value) if not any(is_number(flow, name) for name in one.names))
+        read = (one for one in readings(flow, op, value) if not any(has_no_buffer(flow, name) for name in one.names))
         reading = min(read, key=lambda one: (one.replaced, flow.places.order[one.reader]), default=None)
         if reading is not None and reading.replaced:
             yield unknown(op.span, "whether another buffer is in its place where it is read is not known")
         elif reading is not None:
             yield _finding(op, value, _seen_from(op, reading.reader, flow), kept_in(flow, reading.names))
-        elif _is_repeated(op, value, flow.places):
-            yield _finding(op, value, op)
+        elif again := [one for one in givers(flow, op, value) if _is_repeated(*one, flow.places)]:
+            giver, given = again[0]
+            if has_no_buffer(flow, given):
+                yield proved(op.span, f"{named(given, 'the argument')} is no array of JAX, so each call copies it")
+                continue
+            yield _finding(op, given, giver if giver.name == "py.call" else op, again=True)
         elif _is_held_on(value, flow):
             yield unknown(op.span, f"what {named(value, 'the donated argument')} was taken from is used further")
         else:
@@ -375,11 +409,11 @@ def _is_handed_back(op: Op, value: Value, shapes: Shapes) -> bool:
 
 def _given_twice(op: Op, facts: Facts) -> Iterator[Obligation]:
     """Judge two arguments of a call that are one buffer, of which one is donated."""
-    donated, flow = _donated(op, facts.get(Shapes)) or (), facts.flow
+    given_away, flow = donated(op, facts.get(Shapes)) or (), facts.flow
     for at, value in enumerate(op.operands):
-        others = (one for one in op.operands[:at] if value in donated or one in donated)
+        others = (one for one in op.operands[:at] if value in given_away or one in given_away)
         shared = next((one for other in others if (one := given_twice(flow, op, other, value)) is not None), None)
-        if shared is not None and not is_number(flow, shared):
+        if shared is not None and not has_no_buffer(flow, shared):
             # What comes from outside may be a number, which has no buffer.
             sure = any(map(python_values(facts).is_jax_array, sources(flow, shared)))
             found = _twice(op, shared, _put_twice(flow, shared) or op)
@@ -394,38 +428,8 @@ def _put_twice(flow: Flow, value: Value) -> Op | None:
 
 
 def _kept(op: Op) -> Iterator[Obligation]:
-    if _places(op) != []:
+    if donated_places(op) != []:
         yield proved(op.span, "a call in traced code gives no buffer away")
-
-
-def _donated(op: Op, shapes: Shapes) -> list[Value] | None:
-    """Return the values that are donated, of trees those in it; None where that is not known."""
-    places, border = _places(op), op.border
-    if places == []:
-        return []
-    if border is None or border.open_ended or places is None:
-        return None
-    parts = [node for one in places for node in nodes(border.trees[one])]
-    if op.option("donate") is not None:
-        # Everything may be used, and what nothing takes the place of stays as it is.
-        heirs = [node for node in parts if has_heir(node, op, shapes)]
-        return list(dict.fromkeys(value for node in heirs for value in node.values()))
-    if any(node.kind == "outside" for node in parts):
-        return None
-    return [node.value for node in parts if node.value is not None]
-
-
-def _places(op: Op) -> list[int] | None:
-    """Return the positions of the arguments that a call may donate; None where they are not known."""
-    said = [op.option(name) for name in ("donate_argnums", "donate_argnames", "donate")]
-    given = [one for part in said if part is not None for one in (part if isinstance(part, tuple) else (part,))]
-    border = op.border
-    if border is None or not all(isinstance(one, int | str) for one in given):
-        return None if given else []
-    count = len(border.trees)
-    words = _WHOLE.get(str(said[2]), slice(0, 0))
-    numbers = [one % count for one in given if isinstance(one, int) and -count <= one < count]
-    return sorted({*numbers, *range(count)[words], *(at for at in range(count) if border.name(at) in given)})
 
 
 def _seen_from(call: Op, reader: Op, flow: Flow) -> Op:
@@ -475,8 +479,8 @@ def _twice(call: Op, value: Value, note: Op) -> Obligation:
     )
 
 
-def _finding(call: Op, value: Value, reader: Op, kept: Sequence[Op] = ()) -> Obligation:
-    name, again = named(value, "the argument"), reader is call
+def _finding(call: Op, value: Value, reader: Op, kept: Sequence[Op] = (), *, again: bool = False) -> Obligation:
+    name = named(value, "the argument")
     donated = "in the turn before" if again else f"on line {call.span.line}"
     return Obligation(
         reader.span,

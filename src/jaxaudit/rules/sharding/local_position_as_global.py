@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.axes.slots import Slot, onward, slot
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.positions import Counted, Positions, begins
-from jaxaudit.analyses.queries import behind, walk
+from jaxaudit.analyses.positions import Counted, Positions, begins, ranked
+from jaxaudit.analyses.queries import Through, ahead, behind, through_ops, walk
 from jaxaudit.analyses.replication import axes_reduced, axes_split
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import COMPARISONS, COUNTING, DIAGONALS
-from jaxaudit.ir.ops import JOINING, KEEPING
+from jaxaudit.ir.ops import DEVICE_MAPS, JOINING, KEEPING, REMARKS
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
+
+_HANDING_ON = KEEPING | JOINING | {"py.item", "array.gather", "py.return", "py.container", "py.unpack"}
 
 _PROGRAM = """import optax
 
@@ -31,13 +33,36 @@ loss = jax.pmap(contrast, axis_name="device")
 """
 
 
+_SEARCH = """from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((4,), ("rows",))
+
+
+def search(points, x, names):
+    far = jnp.sum((points - x) ** 2, axis=-1)
+    {body}
+
+
+run = jax.shard_map(search, mesh=mesh, in_specs=(P("rows"), P(), P()), out_specs=P({out}), check_vma=False)
+points = jnp.ones((64, 3))
+found = run(points, jnp.ones(3), jnp.arange(64))
+"""
+
+_OWN = 'jax.lax.axis_index("rows") * points.shape[0]'
+_CHOSEN = """place = jnp.argmin(far){own}
+    least, places = jax.lax.all_gather((far.min(), place), "rows")
+    {end}"""
+
+
 class LocalPositionAsGlobal(Rule):
     """Positions that count from zero on every device are used as positions among what all devices have.
 
     ## What it does
     Finds what counts the elements of one device's share, as `arange(x.shape[0])` does inside of `pmap` or of a
-    `shard_map` that spreads this axis, and asks what it meets: labels or indices into an axis that `all_gather` made
-    or that every device has all of, positions along such an axis, or values that are themselves gathered along it.
+    `shard_map` that spreads this axis, and `argmin` or `top_k` along it. It asks what these positions meet: labels or
+    indices into an axis that `all_gather` made, that every device has all of or that is dealt out to them, positions
+    along such an axis, or values that are themselves gathered along it. Positions that every device has picked may be
+    gathered, but to choose some of them forgets in whose share they are.
 
     ## Why is this bad?
     On the first device, and on one device alone, all is right. On all others the labels point at the examples of the
@@ -68,8 +93,52 @@ class LocalPositionAsGlobal(Rule):
             'run = jax.pmap(pick, axis_name="device")\n',
             "rows of one device, columns of all",
         ),
+        Example(
+            _SEARCH.format(body=_CHOSEN.format(own=f" + {_OWN}", end="return places[jnp.argmin(least)]"), out=""),
+            "the nearest one of all, which each device has moved",
+        ),
+        Example(
+            _SEARCH.format(
+                body=_CHOSEN.format(
+                    own="", end="whose = jnp.argmin(least)\n    return places[whose] + whose * points.shape[0]"
+                ),
+                out="",
+            ),
+            "moved by whose it was",
+        ),
+        Example(
+            _SEARCH.format(body="return points[jnp.argsort(far)[:2]]", out='"rows"'), "the nearest ones of each device"
+        ),
+        Example(
+            _SEARCH.format(body="return jnp.argmin(far)[None]", out='"rows"')
+            + "best = points[found + jnp.arange(4) * 16]\n",
+            "moved outside",
+        ),
     )
-    invalid = (Example(_PROGRAM.format(labels="jnp.arange(x.shape[0])  #!"), "of one device"),)
+    invalid = (
+        Example(_PROGRAM.format(labels="jnp.arange(x.shape[0])  #!"), "of one device"),
+        Example(
+            _SEARCH.format(body=_CHOSEN.format(own="  #!", end="return places[jnp.argmin(least)]"), out=""),
+            "the nearest one of all, of which nobody knows whose it was",
+        ),
+        Example(
+            _SEARCH.format(
+                body="least, place = jax.lax.top_k(-far, 2)  #!\n"
+                '    place = jax.lax.all_gather(place, "rows", tiled=True)\n'
+                '    _, best = jax.lax.top_k(jax.lax.all_gather(least, "rows", tiled=True), 2)\n'
+                "    return jnp.take(place, best)",
+                out="",
+            ),
+            "the best two of all",
+        ),
+        Example(
+            _SEARCH.format(body="return names[jnp.argmin(far)][None]  #!", out='"rows"'), "into what every device has"
+        ),
+        Example(
+            _SEARCH.format(body="return jnp.argmin(far)[None]", out='"rows"') + "best = points[found]  #!\n",
+            "into what was dealt out",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where positions meet an axis that all devices share."""
@@ -81,7 +150,9 @@ class LocalPositionAsGlobal(Rule):
         for axis in sorted(spread.union(*(axes_reduced(op) or () for op in gathers))):
             along = _Along(Positions(facts, axis), facts)
             yield from along.judged()
-            yield from (one for op in gathers if axes_reduced(op) == {axis} for one in along.entering(op))
+            yield from (
+                one for op in gathers if axes_reduced(op) == {axis} for one in (*along.entering(op), *along.chosen(op))
+            )
         for op in program.mapping("multiply"):
             axes = begins(op, facts.flow, facts.get(Shapes))
             if axes is not None and axes[0] != axes[1]:
@@ -112,7 +183,7 @@ class _Along:
 
     def _taken(self, op: Op) -> Iterator[Argument]:
         """Return what an op takes for positions along an axis that holds what all devices have."""
-        whole, size = self.positions.whole, self.positions.size
+        whole, dealt, size = self.positions.whole, self.positions.dealt, self.positions.size
         if op.name == "array.map" and op.function in COMPARISONS and len(op.operands) == 2:
             known = [self.positions.counted(one) for one in op.operands]
             yield from (op.operands[1 - at] for at, how in enumerate(known) if how is Counted.WHOLE)
@@ -122,13 +193,13 @@ class _Along:
             yield op.arguments.get("x")
         elif op.name == "array.gather":
             base, indices = op.argument("arr", "a", "operand"), op.arguments.get("indices")
-            if frozenset(axes_in(op.argument("axis")) or ()) & whole(base):
+            if frozenset(axes_in(op.argument("axis")) or ()) & dealt(base):
                 yield indices
         elif op.name in ("py.item", "array.scatter"):
             index = op.arguments.get("index")
             parts = index if isinstance(index, tuple) else (index,)
             plain = ... not in parts and "..." not in parts and None not in parts
-            yield from (one for at, one in enumerate(parts) if plain and at in whole(op.arguments.get("base")))
+            yield from (one for at, one in enumerate(parts) if plain and at in dealt(op.arguments.get("base")))
 
     def _is_diagonal(self, op: Op) -> bool:
         """Whether an op pairs the examples of one device with the first ones of all."""
@@ -160,6 +231,46 @@ class _Along:
                 continue
             if self.positions.counted(value) is Counted.SHARE and self._is_along(op, gather, at):
                 yield _finding(op, gather, self.positions.axis)
+
+    def chosen(self, gather: Op) -> Iterator[Obligation]:
+        """Judge positions that every device has picked in its own share, and of which some are chosen.
+
+        Once it is forgotten which device they come from, nobody can tell any more where its share begins.
+        """
+        picked = ranked(self.flow, gather.operands[0])
+        if picked is None or self.positions.counted(gather.result) is not Counted.SHARE:
+            return
+        readers = self._readers(gather.result, gather, self._hands_on)
+        choices = [one for op in readers if isinstance(one := self._choice(op), Value)]
+        if not choices:
+            return
+        kept = all(op.regions or op.name in REMARKS or self._hands_on(op) for op in readers)
+        if kept and all(self._is_forgotten(one, gather) for one in choices):
+            yield _finding(picked[0], gather, self.positions.axis)
+        else:
+            yield unknown(gather.span, "whether these positions are moved by the place of their device is not known")
+
+    def _readers(self, value: Value, inside: Op, through: Through) -> list[Op]:
+        """Return what reads a value on its way through some ops, in the same map over devices as another op."""
+        places = self.flow.places
+        up = places.up(places.region_of[inside])
+        home = next((region for region, op in up if op is not None and op.name in DEVICE_MAPS), None)
+        names = walk((value,), lambda one: ahead(self.flow, one, through))
+        near = (one for one in names if home is None or places.within(places.region_of_value(one), home))
+        return [op for one in near for op in self.flow.readers.get(one, ())]
+
+    def _hands_on(self, op: Op) -> bool:
+        return op.name in _HANDING_ON
+
+    def _choice(self, op: Op) -> Value | None:
+        """Return the array by which an op chooses some elements of another one."""
+        given = op.argument("indices", "index") if op.name in ("array.gather", "py.item") else None
+        return next((one for one in _values(given) if isinstance(one, Value)), None)
+
+    def _is_forgotten(self, index: Value, inside: Op) -> bool:
+        """Whether an array serves to choose elements alone: what else it says of them is read by nothing."""
+        readers = self._readers(index, inside, through_ops(*KEEPING))
+        return all(op.regions or op.name in REMARKS or self._choice(op) is not None for op in readers)
 
     def _elements(self, value: Value) -> Iterator[Value]:
         """Return what the elements of a value were computed from."""

@@ -9,13 +9,14 @@ from jaxaudit.analyses.amounts import Amounts
 from jaxaudit.analyses.axes.normalised import all_normalised
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import ahead, behind, depends, readers, through_ops, walk
+from jaxaudit.analyses.queries import ahead, behind, depends, made_of, readers, through_ops, walk
 from jaxaudit.analyses.replication import along, axes_reduced, axes_split
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.functions import (
     ADDITIONS,
     AVERAGES,
+    COMPARISONS,
     COUNTS,
     EXTREMES,
     LINEAR,
@@ -77,7 +78,26 @@ class ShardTakenForWhole(Rule):
     summary = "What was computed of one device's shard is used as that of the whole axis."
     needs = (Shapes,)
 
-    valid = (Example(_PROGRAM.format(norm='jax.lax.psum(e.sum(axis=-1, keepdims=True), "vocab")', mark=""), "of all"),)
+    valid = (
+        Example(_PROGRAM.format(norm='jax.lax.psum(e.sum(axis=-1, keepdims=True), "vocab")', mark=""), "of all"),
+        Example(
+            """
+            from jax.sharding import PartitionSpec as P
+
+            mesh = jax.make_mesh((4,), ("rows",))
+
+            def nearest(points, x):
+                far = jnp.sum((points - x) ** 2, axis=-1)
+                place = jnp.argmin(far) + jax.lax.axis_index("rows") * points.shape[0]
+                least = jax.lax.pmin(far.min(), "rows")
+                return jax.lax.pmax(jnp.where(far.min() == least, place, -1), "rows")
+
+            run = jax.shard_map(nearest, mesh=mesh, in_specs=(P("rows"), P()), out_specs=P())
+            run(jnp.ones((64, 3)), jnp.ones(3))
+            """,
+            "every device asks whether the least one is its own",
+        ),
+    )
     invalid = (
         Example(_PROGRAM.format(norm="e.sum(axis=-1, keepdims=True)", mark="  #!"), "of one device"),
         Example(
@@ -210,7 +230,8 @@ class _Way:
         ends = [end for value, end in pairs if not self._keeps(end, value) and not end.regions]
         whole = op.name != "array.normalise"
         self.reduced = next((end for end in ends if whole and _goes_over(end, axis)), None)
-        used = next((end for end in ends if end.name.startswith("array.") and end.name != "array.shape"), None)
+        read = (end for end in ends if end.name.startswith("array.") and end.name != "array.shape")
+        used = next((end for end in read if not self._asks_whose(end, flow)), None)
         self.used = used if whole else op
 
     @property
@@ -227,6 +248,11 @@ class _Way:
             return op.function in ADDITIONS
         plain = op.name in MOVING or op.name in ("grad.stop", "array.convert", "py.return", "array.select")
         return plain or (op.name == "array.reduce" and op.function in ADDITIONS | AVERAGES | EXTREMES)
+
+    def _asks_whose(self, op: Op, flow: Flow) -> bool:
+        """Whether an op compares with what was reduced over devices: it asks which of them has it."""
+        makers = (made_of(flow, one, through_ops(*MOVING)) for one in op.operands if op.function in COMPARISONS)
+        return any(step is not None and _goes_over(step, self.axis) for step in map(flow.maker, makers))
 
     def _meets_elements(self, op: Op, value: Value) -> bool:
         """Whether an op puts a statistic together with the elements of an axis that is spread the same way."""

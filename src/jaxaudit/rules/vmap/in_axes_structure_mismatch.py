@@ -72,6 +72,10 @@ class InAxesStructureMismatch(Rule):
             "nothing is mapped",
         ),
         Example(
+            "turned = jax.vmap(jnp.roll, in_axes=(0, 0, 0))  #!\n\ndef f(x, steps):\n    return turned(x, steps, -1)\n",
+            "the axis of a function of JAX",
+        ),
+        Example(
             "def f(x):\n    return jax.vmap(lambda x, p: x * p['rate'])(x, {'rate': 0.5})  #!\n", "a number has no axis"
         ),
     )

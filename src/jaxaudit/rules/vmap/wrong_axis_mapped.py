@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.meetings import Side, taken_sides
-from jaxaudit.analyses.dims import Dim, same
+from jaxaudit.analyses.axes.normalised import plain
+from jaxaudit.analyses.dims import ONE, Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
@@ -17,7 +18,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import record
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 
 
 def steps_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -29,6 +30,35 @@ def steps_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Oblig
             if scan is not None and _is_steps_first(fact):
                 yield _steps_finding(op, value, fact, scan)
                 break
+
+
+def _keys_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    """Return every map over an axis of keys: each element gets one of those that `split` has made, not parts of all."""
+    for op in program.named("vmap", "pmap"):
+        for value, axis in zip(op.operands, axes_of(op), strict=True):
+            made = flow.maker(plain(value, flow)) if isinstance(axis, int) and axis >= 0 else None
+            if made is None or made.name != "key.split" or not isinstance(axis, int):
+                continue
+            count = made.argument("num")
+            fact = shapes.of(count) if isinstance(count, Value) else ShapeFact(number=ONE)
+            rank = len(count) if isinstance(count, tuple) else 1 if fact.items is None else len(fact.items)
+            if axis < rank:
+                yield proved(op.span, f"each element gets one of the keys made on line {made.span.line}")
+            elif fact.sizes is None:
+                yield _parts_of_keys(op, value, axis, made, sure=fact.number is not None or fact.items is not None)
+
+
+def _parts_of_keys(op: Op, value: Value, axis: int, made: Op, *, sure: bool) -> Obligation:
+    name = name_of(value)
+    return Obligation(
+        op.span,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"`{op.name}` maps axis {axis} of {name}, behind the axes along which there is one key each",
+        current="this raises for typed keys; of raw ones each element gets one number of every key, which is no key",
+        expected="each element gets a key of its own",
+        steps=(Step(made.span, "the keys are made here"),),
+        suggestion="map axis 0 of the keys",
+    )
 
 
 def _scanned_backwards(program: Program, flow: Flow) -> dict[Value, Op]:
@@ -117,6 +147,14 @@ class WrongAxisMapped(Rule):
             "mapped over time on purpose",
         ),
         Example(
+            """
+            def reset(env, key, n, params):
+                keys = jax.random.split(key, (4, n))
+                return jax.vmap(jax.vmap(env.reset, (0, None)), in_axes=(1, None))(keys, params)
+            """,
+            "the second axis of keys that have two",
+        ),
+        Example(
             "count = jax.device_count()\n"
             "y = jax.pmap(lambda row: row.sum(0))(jnp.zeros((64, 3)).reshape(count, -1, 3))\n",
             "the devices come first",
@@ -147,6 +185,15 @@ class WrongAxisMapped(Rule):
             "together with the fitting one",
         ),
         Example(
+            """
+            def reset(env, key, n, params):
+                some, many = jax.random.split(key), jax.random.split(key, n)
+                first = jax.vmap(env.reset, in_axes=(1, None))(some, params)  #!
+                return first, jax.vmap(env.reset, in_axes=(1, None))(many, params)  #?
+            """,
+            "the numbers of all keys",
+        ),
+        Example(
             "count = jax.device_count()\n"
             "x = jnp.zeros((64, 3)).reshape(-1, count, 3)\n"
             "y = jax.pmap(lambda row: row.sum(0))(x)  #!\n",
@@ -162,6 +209,7 @@ class WrongAxisMapped(Rule):
         shapes = facts.get(Shapes)
         found.extend(map(_left_over, _misplaced_axes(program, shapes)))
         found.extend(steps_mapped(program, facts.flow, shapes))
+        found.extend(_keys_mapped(program, facts.flow, shapes))
         yield from [*agreements(axes, lambda meeting: _agreed(meeting, shapes)), *found]
 
 

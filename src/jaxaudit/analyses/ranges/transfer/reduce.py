@@ -10,7 +10,7 @@ from jaxaudit.analyses.ranges.dtypes import wrapped
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN, TRUTH, Axes, Range, Relation, Zero, exactly, join, plain
 from jaxaudit.analyses.ranges.look import Look, Transfer, axes_from_end, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
-from jaxaudit.ir.functions import PICKED_POSITIONS, SORTED
+from jaxaudit.ir.functions import BEST, PICKED_POSITIONS, SORTED
 
 _ANY_COUNT = Range(0.0, inf, integer=True)
 
@@ -289,7 +289,7 @@ def _order(look: Look) -> Sequence[Range]:
         return [position(look)] * count
     if name in ("argsort", "lexsort"):
         return [position(look) if look.has("axis") or _is_flat(look) else Range(0.0, inf, integer=True)] * count
-    if name in ("top_k", "approx_max_k", "approx_min_k"):
+    if name in BEST:
         return [plain(look.first()), Range(0.0, inf, integer=True)][:count] if count > 1 else [by_dtype(look)] * count
     if name == "searchsorted":
         return [Range(0.0, _size_along(look), integer=True)] * count

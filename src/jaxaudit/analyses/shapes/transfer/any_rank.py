@@ -25,18 +25,18 @@ OPS = _PAIRED | frozenset(
     """py.item array.reduce array.order array.linalg array.scan array.reshape array.permute array.expand array.squeeze
     array.move array.split array.gather array.scatter""".split()
 )
-_CLASHING = ELEMENTWISE | MATRIX_PRODUCTS
-"""Ops and functions that name no axes: what clashes where there are many does so where there are more."""
+_CLASHING = ELEMENTWISE | MATRIX_PRODUCTS | {"array.join"}
+"""Ops and functions that name no axes but one of the first or last: what clashes with many does so with more."""
 
 
-def for_any_rank(transfer: Transfer) -> Transfer:
-    """Return a transfer function that also tells what becomes of arrays of unknown rank."""
+def for_any_rank(transfer: Transfer, name: str) -> Transfer:
+    """Return a transfer function of ops of a name that also tells what becomes of arrays of unknown rank."""
 
     def run(op: Op, look: Look) -> Sequence[ShapeFact | None]:
         made = transfer(op, look)
         if any(fact is not None and _is_told(fact) for fact in made):
             return made
-        found = _found(transfer, op, look)
+        found = _found(transfer, op, look, name)
         return made if found is None else found
 
     return run
@@ -47,8 +47,8 @@ def _is_told(fact: ShapeFact) -> bool:
     return fact.dims is not None or fact.outline is not None or bool(fact.symbol) or sequenced
 
 
-def _found(transfer: Transfer, op: Op, look: Look) -> Sequence[ShapeFact] | None:
-    whole = _whole(op, look)
+def _found(transfer: Transfer, op: Op, look: Look, name: str) -> Sequence[ShapeFact] | None:
+    whole = _whole(op, look, name)
     if whole is None:
         return None
     facts = [look.read(value) for value in op.operands]
@@ -57,11 +57,14 @@ def _found(transfer: Transfer, op: Op, look: Look) -> Sequence[ShapeFact] | None
     fixed = max((len(fact.dims) for fact in facts if fact.dims), default=0)
     many = max(least, fixed) + MANY
     wide, made = _try(transfer, op, look, whole, many, many // 2)
-    if wide.fit is Fit.CLASHES and _may_clash(op, look):
+    if wide.fit is Fit.CLASHES and _may_clash(op, look, name):
         last = max(one.last for one in spoken_of)
         tries = (_try(transfer, op, look, whole, rank, rank - last)[0] for rank in range(least, many))
         if all(one.fit is Fit.CLASHES for one in tries):
-            look.fit, look.clash = Fit.CLASHES, " and ".join(_written(op, look))
+            texts = list(_written(op, look))
+            alike = len(texts) > 1 and len(set(texts)) == 1
+            look.clash = "arrays with different numbers of axes meet" if alike else " and ".join(texts)
+            look.fit = Fit.CLASHES
     forms = None if wide.fit is Fit.CLASHES else [form_of(fact, whole, many) for fact in made]
     if forms is None or all(form is NOTHING for form in forms):
         return None
@@ -78,9 +81,9 @@ def _found(transfer: Transfer, op: Op, look: Look) -> Sequence[ShapeFact] | None
     return None
 
 
-def _may_clash(op: Op, look: Look) -> bool:
+def _may_clash(op: Op, look: Look, name: str) -> bool:
     """Whether operands that clash where there are many axes do so with all that are more."""
-    if _CLASHING.isdisjoint((op.name, op.function)):
+    if _CLASHING.isdisjoint((name, op.function)):
         return False
     # Lists are added and compared too, whatever their lengths.
     may_be_lists = op.is_operator and op.function in COMPARISONS | {"add"}
@@ -96,11 +99,11 @@ def _written(op: Op, look: Look) -> Iterator[str]:
             yield shape_text(fact.dims) if outline is None else str(outline)
 
 
-def _whole(op: Op, look: Look) -> Atom | None:
+def _whole(op: Op, look: Look, name: str) -> Atom | None:
     """Return the array of unknown rank whose axes all operands have that are no arrays of known rank."""
     if op.name == "py.item" and not _is_of_array(op.arguments.get("index")):
         return None
-    given = [look.read(value) for value in op.operands] if op.name in _PAIRED else [look.first()]
+    given = [look.read(value) for value in op.operands] if name in _PAIRED else [look.first()]
     wholes = {
         None if (outline := outline_of(fact)) is None else outline.whole
         for fact in given

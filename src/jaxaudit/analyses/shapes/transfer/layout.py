@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, differ, product, whole
 from jaxaudit.analyses.labels import Label
-from jaxaudit.analyses.regroup import regrouped
+from jaxaudit.analyses.regroup import product_of, regrouped
 from jaxaudit.analyses.shapes.broadcast import broadcast, equal, shape_text
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_like, axes_in, shape_of
@@ -14,6 +14,7 @@ from jaxaudit.analyses.shapes.mapped import place_of, resized
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.einops import is_pattern, patterned
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+from jaxaudit.ir import Op
 
 _AUTOMATIC = constant(-1)
 
@@ -166,11 +167,16 @@ def _repeat(look: Look) -> ShapeFact:
     if look.fact("repeats").number is None:
         times = None
     if axis is None:
-        return array((UNKNOWN if times is None else product(base.dims) * times,), base.dtype)
+        return array((UNKNOWN if times is None else _multiplied((*base.dims, times), look.op),), base.dtype)
     place = place_of(axis, base.rank) if isinstance(axis, int) else None
     if place is None:
         return NOTHING
-    return resized(base, place, UNKNOWN if times is None else base.dims[place] * times)
+    return resized(base, place, UNKNOWN if times is None else _multiplied((base.dims[place], times), look.op))
+
+
+def _multiplied(parts: Dims, op: Op) -> Dim:
+    """Return the size of an axis that runs through others: the last of them turns fastest."""
+    return product(parts).labelled(product_of(parts, op))
 
 
 def _tile(look: Look) -> ShapeFact:
@@ -180,7 +186,10 @@ def _tile(look: Look) -> ShapeFact:
     rank = max(len(base.dims), len(times))
     old = (ONE,) * (rank - len(base.dims)) + base.dims
     by = (ONE,) * (rank - len(times)) + times
-    return array(tuple(a * b for a, b in zip(old, by, strict=True)), base.dtype)
+    pairs = zip(old, by, strict=True)
+    return array(
+        tuple(a if b == ONE else b if a == ONE else _multiplied((b, a), look.op) for a, b in pairs), base.dtype
+    )
 
 
 _EXPAND: Mapping[str, Single] = {

@@ -173,10 +173,50 @@ def _collective(look: Look) -> ShapeFact:
     base = array_like(look.first())
     if look.function == "axis_index":
         return array((), "int32")
-    if look.function not in OVER_DEVICES | {"ppermute"} or base.dims is None:
-        return NOTHING
-    dims = base.dims if look.function == "ppermute" else tuple(map(_unmarked, base.dims))
-    return array(dims, None if look.function == "pmean" and base.number is not None else base.dtype)
+    dims = None if base.dims is None else _exchanged(look, base.dims)
+    whole_number = look.function == "pmean" and base.number is not None
+    return NOTHING if dims is None else array(dims, None if whole_number else base.dtype)
+
+
+def _exchanged(look: Look, dims: Dims) -> Dims | None:
+    """Return the shape of what devices exchange; how many they are is not known here."""
+    if look.function == "ppermute":
+        return dims
+    whole, rank, tiled = tuple(map(_unmarked, dims)), len(dims), look.raw("tiled") is True
+    if look.function in OVER_DEVICES:
+        return whole
+    names = _EXCHANGED.get(look.function, ())
+    places = [place for name in names if isinstance(place := look.raw(name) if look.has(name) else 0, int)]
+    if len(places) != len(names) or not names or look.raw("tiled") not in (None, True, False):
+        return None
+    if look.function == "all_to_all" and not tiled:
+        split, joined = places
+        return _inserted(_removed(whole, split), joined, whole[split]) if -rank <= split < rank else None
+    if look.function == "psum_scatter" and not tiled:
+        return _removed(whole, places[0]) if rank else None
+    if look.function == "all_gather" and not tiled:
+        return _inserted(whole, places[0], UNKNOWN)
+    changed = {place % rank for place in places} if rank else set()
+    return tuple(UNKNOWN if at in changed else dim for at, dim in enumerate(whole))
+
+
+def _removed(dims: Dims, place: int) -> Dims:
+    at = place % len(dims)
+    return (*dims[:at], *dims[at + 1 :])
+
+
+def _inserted(dims: Dims, place: int, size: Dim) -> Dims:
+    at = place % (len(dims) + 1)
+    return (*dims[:at], size, *dims[at:])
+
+
+_EXCHANGED = {
+    "all_gather": ("axis",),
+    "all_gather_invariant": ("axis",),
+    "psum_scatter": ("scatter_dimension",),
+    "all_to_all": ("split_axis", "concat_axis"),
+}
+"""The arguments that tell along which axes of an array a collective puts together or apart what devices have."""
 
 
 TABLE: Mapping[str, Transfer] = {"collective": single(_collective)}

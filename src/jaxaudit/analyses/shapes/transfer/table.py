@@ -47,7 +47,8 @@ def _on_host(op: Op, look: Look) -> Sequence[ShapeFact | None]:
     transfer = None if row is None else _USUAL.get(row.op)
     if row is None or transfer is None:
         return made
-    found = rarer.with_rarer(transfer, twin)(op, look)
+    transfer = rarer.with_rarer(transfer, twin)
+    found = (any_rank.for_any_rank(transfer, row.op) if row.op in any_rank.OPS else transfer)(op, look)
     # What only puts elements elsewhere leaves them what they are.
     return found if row.op in MOVING or row.op == "array.join" else [_untyped(fact) for fact in found]
 
@@ -56,12 +57,13 @@ def _untyped(fact: ShapeFact | None) -> ShapeFact:
     """Leave the dtypes out: NumPy computes in types of its own."""
     if fact is not None and fact.items is not None:
         return sequence(tuple(map(_untyped, fact.items)))
-    return NOTHING if fact is None else array(fact.dims)
+    return NOTHING if fact is None else array(fact.dims, outline=fact.outline)
 
 
 _HERE = {**_USUAL, "array.numpy": _on_host}
 _PLACED = {name: meshes.placed(transfer) if name in meshes.OPS else transfer for name, transfer in _HERE.items()}
 _RARER = {name: rarer.with_rarer(transfer) if name in rarer.OPS else transfer for name, transfer in _PLACED.items()}
 TABLE: Mapping[str, Transfer] = {
-    name: any_rank.for_any_rank(transfer) if name in any_rank.OPS else transfer for name, transfer in _RARER.items()
+    name: any_rank.for_any_rank(transfer, name) if name in any_rank.OPS else transfer
+    for name, transfer in _RARER.items()
 }

@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.shape_notes import note_assignment
 from jaxaudit.frontends.source.notes.unpacking import note_packed, note_unpacking, note_unzipped
-from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.values.arguments import known_items, run_through
 from jaxaudit.frontends.source.values.frames import is_own
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, named, sized
@@ -26,7 +26,8 @@ def assign_statement(it: Interpreter, node: ast.Assign) -> Exit:
     if counted is not None:
         return augmented(it, counted)
     newest = it.builder.newest
-    value, before = it.evaluate(node.value), it.frame.env
+    apart = isinstance(node.targets[0], ast.Tuple | ast.List)
+    value, before = it.evaluate(run_through(node.value) if apart else node.value), it.frame.env
     if isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Tuple):
         before = dict(before)
     for target in node.targets:

@@ -16,7 +16,7 @@ from jaxaudit.frontends.source.classes.members import (
 from jaxaudit.frontends.source.classes.round_trips import left_out
 from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.names.members import is_replaced
+from jaxaudit.frontends.source.names.members import is_assigned, is_replaced
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
@@ -33,7 +33,7 @@ from jaxaudit.frontends.source.values.callables import (
 )
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, named
-from jaxaudit.frontends.source.values.structure import argument, leaves, materialise
+from jaxaudit.frontends.source.values.structure import argument, is_data, leaves, materialise
 from jaxaudit.frontends.source.values.type_tests import has_attribute
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import ARRAYS
@@ -224,11 +224,21 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
     if box.value in it.outside:
         it.outside.add(value)
         it.stores.reads(box.cls, name, value, it.builder.root)
+        if from_class is not None and is_data(from_class) and not _is_set(it, box.cls, name):
+            it.stores.shared[value] = argument(it, from_class, span)
     note_captured(it, base, "attr", name, span, found)
     if box.value is not None:
         # Two reads of one attribute are one value until somebody writes to the object.
         it.heap[base] = replace(box, attrs={**box.attrs, name: found})
     return found
+
+
+def _is_set(it: Interpreter, cls: ClassValue, name: str) -> bool:
+    """Whether objects may have an attribute of their own in the place of what their class has."""
+    heirs = [one for one in it.heirs.get(cls, ()) if one is not cls]
+    derived = any(name in one.namespace or is_replaced(one, name) for one in heirs)
+    own = name in cls.fields or is_replaced(cls, name) or name in it.stores.stored
+    return own or derived or is_assigned(name, (one.tree for one in it.project.modules.values()))
 
 
 def _method(it: Interpreter, member: FunctionValue, receiver: Abstract, span: Span) -> Abstract:

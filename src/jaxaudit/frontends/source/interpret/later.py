@@ -14,16 +14,16 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
+from jaxaudit.frontends.source.names.members import assigned_in, is_assigned
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Ref
-from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.frontends.source.values.structure import is_data, leaves
 from jaxaudit.ir import Root
 from jaxaudit.ir.record import replace
 
-_CHANGING = frozenset((ast.Subscript, ast.Call, ast.Attribute))
+_CHANGING = frozenset((ast.Subscript, ast.Call))
 _FUNCTIONS = (Transformed, PartialValue, BoundMethod, FunctionValue)
-_CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
 
 
 def open_state(it: Interpreter, modules: Iterable[Module]) -> None:
@@ -47,10 +47,10 @@ def open_state(it: Interpreter, modules: Iterable[Module]) -> None:
 
 
 def unchanged(it: Interpreter, attrs: Mapping[str, Abstract]) -> dict[str, Abstract]:
-    """Return the functions that a constructor leaves in attributes which no other code assigns."""
-    found = {name: value for name, value in attrs.items() if isinstance(value, _FUNCTIONS)}
-    assigned = _changes(module.tree for module in it.project.modules.values())[1] if found else set[str]()
-    return {name: value for name, value in found.items() if name not in assigned}
+    """Return the functions and the data that a constructor leaves in attributes which no other code assigns."""
+    found = {name: value for name, value in attrs.items() if isinstance(value, _FUNCTIONS) or is_data(value)}
+    trees = [module.tree for module in it.project.modules.values()]
+    return {name: value for name, value in found.items() if not is_assigned(name, trees)}
 
 
 def _may_change(box: Box) -> bool:
@@ -59,16 +59,17 @@ def _may_change(box: Box) -> bool:
 
 def _changes(trees: Iterable[ast.Module]) -> tuple[set[str], set[str]]:
     """Return the variables whose items functions change, and the attributes that they assign outside constructors."""
-    found = [_changes_in(tree) for tree in trees]
-    return {name for changed, _ in found for name in changed}, {name for _, assigned in found for name in assigned}
+    changed, assigned = set[str](), set[str]()
+    for tree in trees:
+        changed |= _changed_in(tree)
+        assigned |= assigned_in(tree)
+    return changed, assigned
 
 
 @lru_cache(maxsize=4096)
-def _changes_in(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
+def _changed_in(tree: ast.Module) -> frozenset[str]:
     changed: set[str] = set()
-    assigned: set[str] = set()
     for function in landmarks(tree).functions:
-        made = not isinstance(function, ast.Lambda) and function.name in _CONSTRUCTORS
         for node in walk(function):
             if node.__class__ not in _CHANGING:
                 continue
@@ -79,9 +80,7 @@ def _changes_in(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
                     method in CHANGES
                 ):
                     changed.add(name)
-                case ast.Attribute(attr=name, ctx=ast.Store()) if not made:
-                    assigned.add(name)
-    return frozenset(changed), frozenset(assigned)
+    return frozenset(changed)
 
 
 def _opened(it: Interpreter, ref: Ref, root: Root, *, changed: bool, assigned: set[str]) -> Box:

@@ -22,7 +22,7 @@ from jaxaudit.frontends.source.values.callables import Attribute
 from jaxaudit.frontends.source.values.elements import element, run_through, turns
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, OpaqueBox
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, TupleValue, placed, sized
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, TupleValue, Zip, placed, sized
 from jaxaudit.frontends.source.values.structure import argument, in_a_row, leaves, rebuild
 from jaxaudit.ir import Argument, Exit, Value
 
@@ -114,7 +114,9 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
         note_turns(it, node)
     first = node.generators[0]
     iterable = _run_through(it, first)
-    turns = _turns(it, node, iterable) if unrolled.differ(it, iterable, arrays=False) else []
+    # Of what `zip` goes through, an array may have fewer rows than there are items beside it.
+    single = not isinstance(iterable, Zip) or unrolled.differ(it, iterable, arrays=False)
+    turns = _turns(it, node, iterable) if single else []
     keys = keys_of(it, iterable) if len(node.generators) == 1 and not first.ifs else ()
     if turns:
         return it.heap.new(ListBox(tuple(_each(it, first, turns, lambda: it.evaluate(node.elt))), keys=keys))
@@ -202,7 +204,8 @@ def _run(
 
     before = dict(it.frame.env)
     attrs: dict[str, object] = {**turns(it, iterable), "kind": "comprehension"}
-    attrs["every_turn"] = len(generators) == 1 and not first.ifs
+    attrs["every_turn"] = not first.ifs
+    attrs["chained"] = bool(rest)
     # A comprehension has a scope of its own: its variables are new in each turn and do not outlive it.
     walrus = frozenset(n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr))
     loop = Loop(it, "py.loop", node, walrus, attrs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
+from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class
 from jaxaudit.frontends.source.interpret import functions, later, protocols, transforms
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -17,6 +18,7 @@ from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.sides import sides
+from jaxaudit.frontends.source.values.structure import argument, is_data
 from jaxaudit.ir import Root, Value
 from jaxaudit.ir.record import record
 from jaxaudit.spans import span_of
@@ -110,12 +112,18 @@ def _refused(setup: FunctionNode) -> tuple[tuple[ast.expr, str], ...]:
 
 
 def _note_constructed(it: Interpreter, function: FunctionValue, given: Arguments) -> None:
-    """Keep the functions that a constructor leaves in its object: other methods that nobody visibly calls read them."""
+    """Keep what a constructor leaves in its object: other methods that nobody visibly calls read it."""
     constructs = function.owner is not None and function.name == "__init__"
     made = given.positional[0] if constructs and given.positional else None
     box = it.heap[made] if isinstance(made, Ref) else None
     if function.owner is not None and made is not None and isinstance(box, ObjectBox):
-        it.stores.construct(function.owner, made, later.unchanged(it, box.attrs))
+        left = later.unchanged(it, box.attrs)
+        span = functions.function_span(function)
+        # What is data to JAX may come back from a map with an axis more than it was made with.
+        own = {name: value for name, value in left.items() if is_data(value) and role(box.cls, name) != "data"}
+        data = {name: argument(it, value, span) for name, value in own.items()}
+        it.stores.construct(function.owner, made, {key: one for key, one in left.items() if not is_data(one)})
+        it.stores.keep(box.cls, data, it.builder.root)
 
 
 def _parameters(it: Interpreter, function: FunctionValue) -> dict[str, _Parameter]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from jaxaudit.frontends.source.interpret.asked import patterns, test
 from jaxaudit.frontends.source.interpret.assign import assign
+from jaxaudit.frontends.source.interpret.attributes import load
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms, run_aside
 from jaxaudit.frontends.source.interpret.imports import is_there
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -14,10 +15,17 @@ from jaxaudit.frontends.source.interpret.switches import Choice, choice, is_give
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.names.bound import bound_by
 from jaxaudit.frontends.source.notes import bindings
-from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, PartialValue, Transformed
+from jaxaudit.frontends.source.values.callables import (
+    Attribute,
+    ClassValue,
+    FunctionValue,
+    Library,
+    PartialValue,
+    Transformed,
+)
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, named
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, TupleValue, named
 from jaxaudit.frontends.source.values.sides import answered, sides
 from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.frontends.source.values.type_tests import is_for_others, matches, narrowed, narrowed_case
@@ -119,12 +127,20 @@ def return_(it: Interpreter, node: ast.Return) -> Exit:
     value = NONE if node.value is None else it.evaluate(node.value)
     it.frame.returns.append(value)
     it.frame.left.append(it.heap.moment())
-    operands = tuple(dict.fromkeys(leaves(it, value)))
+    operands = tuple(dict.fromkeys(leaves(it, _read(it, value, node))))
     # The function that is called in the place of this one has given it back already.
     given_back = node.value is not None and node.value is it.handed_on and it.builder.region.ops[-1:]
     if not given_back or given_back[0].name != "py.return":
         it.emit("py.return", it.span(node), operands=operands, results=0)
     return Exit.RETURN
+
+
+def _read(it: Interpreter, value: Abstract, node: ast.Return) -> Abstract:
+    """Read the attributes that a function gives back beside other values: they are not the whole object."""
+    if not isinstance(value, TupleValue):
+        return value
+    span = it.span(node.value or node)
+    return TupleValue(tuple(load(it, one, span) if isinstance(one, Attribute) else one for one in value.items))
 
 
 def raise_(it: Interpreter, node: ast.Raise) -> Exit:

@@ -12,7 +12,7 @@ from dataclasses import field
 from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.values.callables import ClassValue, rebound
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
-from jaxaudit.ir import ArrayType, Region, Value
+from jaxaudit.ir import Argument, ArrayType, Region, Value
 from jaxaudit.ir.record import mutable
 
 _MOST = 32
@@ -43,10 +43,16 @@ class Stores:
     """The roots that read such fields, with the classes they are of."""
     functions: dict[ClassValue, tuple[Abstract, dict[str, Abstract]]] = field(default_factory=dict)
     """By class, the object that its constructor made, and the functions that it left in attributes."""
+    data: dict[ClassValue, Mapping[str, Argument]] = field(default_factory=dict)
+    """By class, what its constructor left in attributes that no other code assigns, whatever it was given."""
+    constructors: set[Region] = field(default_factory=set)
+    """The roots that are constructors: what they leave is to be known before it is read."""
+    shared: dict[Value, Argument] = field(default_factory=dict)
+    """What was read of attributes that all objects of a class have in common."""
 
     def handed(self, root: Region) -> int:
         """Return of how many classes a root is handed instances: the fewer, the more it makes for others."""
-        return len(self.readers.get(root, ()))
+        return 0 if root in self.constructors else len(self.readers.get(root, ()))
 
     def store(self, cls: ClassValue, attrs: Mapping[str, Abstract]) -> None:
         """Note what an object is made of, or what is assigned to its attributes."""
@@ -59,9 +65,14 @@ class Stores:
             elif isinstance(value, Const) and (dtype := _dtype(value.value)) is not None:
                 kept.append(ArrayType((), dtype, weak=True))
 
-    def construct(self, cls: ClassValue, made: Abstract, functions: Mapping[str, Abstract]) -> None:
+    def construct(self, cls: ClassValue, made: Abstract, left: Mapping[str, Abstract]) -> None:
         """Note which functions a constructor left in the attributes of an object."""
-        self.functions.setdefault(cls, (made, dict(functions)))
+        self.functions.setdefault(cls, (made, dict(left)))
+
+    def keep(self, cls: ClassValue, data: Mapping[str, Argument], root: Region) -> None:
+        """Note which data a constructor left in the attributes of an object, whatever it is given."""
+        self.data.setdefault(cls, data)
+        self.constructors.add(root)
 
     def function(self, cls: ClassValue, name: str, receiver: Abstract) -> Abstract | None:
         """Return the function that the constructor of a class leaves in an attribute of another object of the class."""
@@ -86,3 +97,15 @@ class Stores:
             ]
             known[cls, name] = (*stored, *_default(cls, name))
         return {value: known[what] for value, what in self.read.items() if known[what]}
+
+    def settled(self) -> dict[Value, Argument]:
+        """Return for each field that is read what the constructor of its class alone puts there, where that is so."""
+        known = {what: self._settled(*what) for what in set(self.read.values())}
+        found = {value: known[what] for value, what in self.read.items()}
+        return {**{value: one for value, one in found.items() if one is not None}, **self.shared}
+
+    def _settled(self, cls: ClassValue, name: str) -> Argument:
+        """Return what the constructor of a class, or of the only one that is derived from it, leaves in a field."""
+        kin = [owner for owner in self.stored.get(name, {}) if cls in ancestry(owner) or owner in ancestry(cls)]
+        owner = kin[0] if len(kin) == 1 else cls
+        return self.data.get(owner, {}).get(name)

@@ -25,6 +25,7 @@ from jaxaudit.spans import span_of
 
 _Method = ast.FunctionDef | ast.AsyncFunctionDef
 _PLAIN = bases("neutral")
+_CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
 _REFLECTION = frozenset(("setattr", "vars", "getattr", "hasattr"))
 _OPAQUE = frozenset(("__getattr__", "__getattribute__", "__dict__", "__slots__"))
 
@@ -169,6 +170,19 @@ def _replaced(node: ast.ClassDef) -> frozenset[str]:
             names = {stored[id(one)] for one in statement.targets if id(one) in stored}
             found |= names - {one.attr for one in walk(statement.value) if isinstance(one, ast.Attribute)}
     return frozenset(found)
+
+
+def is_assigned(name: str, trees: Iterable[ast.Module]) -> bool:
+    """Whether a function of some files, other than a constructor, assigns an attribute of this name."""
+    return any(name in assigned_in(tree) for tree in trees)
+
+
+@lru_cache(maxsize=4096)
+def assigned_in(tree: ast.Module) -> frozenset[str]:
+    """Return the attributes that functions of a file assign, constructors aside."""
+    functions = (one for one in landmarks(tree).functions if getattr(one, "name", "") not in _CONSTRUCTORS)
+    nodes = (node for function in functions for node in walk(function))
+    return frozenset(one.attr for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store))
 
 
 def _sees(name: str, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:

@@ -34,6 +34,8 @@ from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import NOWHERE, Span
 
+_DEEPEST_ROW = 6
+
 LeafMap = Callable[[Leaf], Abstract]
 NumberMap = Callable[[Const], Abstract]
 
@@ -168,9 +170,21 @@ def materialise(it: Interpreter, value: Abstract, span: Span) -> Value:
             return box.value
         case Ref() if isinstance(box := it.heap[value], ObjectBox) and box.value is not None and not box.changed:
             return box.value
+        case _ if _is_row(it, value) and leaves(it, value):
+            items = {"items": argument(it, value, span)}
+            return it.emit("py.container", span, items, {"kind": kind_of(it, value)}).result
         case _:
             operands = tuple(dict.fromkeys(leaves(it, value)))
             return it.emit("py.container", span, attrs={"kind": kind_of(it, value)}, operands=operands).result
+
+
+def _is_row(it: Interpreter, value: Abstract, depth: int = 0) -> bool:
+    """Whether something is a list or tuple of arrays and numbers, or of such rows: what JAX makes an array of."""
+    box = it.heap[value] if isinstance(value, Ref) else value
+    if depth < _DEEPEST_ROW and ((isinstance(box, ListBox) and box.kind == "list") or isinstance(box, TupleValue)):
+        return all(_is_row(it, item, depth + 1) for item in box.items)
+    number = isinstance(value, Const) and isinstance(value.value, int | float)
+    return depth > 0 and (number or isinstance(value, Leaf))
 
 
 def kind_of(it: Interpreter, value: Abstract) -> str:
@@ -216,6 +230,14 @@ def argument(it: Interpreter, value: Abstract, span: Span, depth: int = 0) -> Ar
             return Symbol(name)
         case _:
             return materialise(it, value, span)
+
+
+def is_data(value: Abstract) -> bool:
+    """Whether something is an array or a number, or a tuple of these; switches are set from anywhere."""
+    if isinstance(value, TupleValue):
+        return all(map(is_data, value.items))
+    number = isinstance(value, Const) and isinstance(value.value, int | float) and not isinstance(value.value, bool)
+    return number or isinstance(value, Leaf)
 
 
 def in_a_row(it: Interpreter, runs: Iterable[Argument], span: Span, kind: str = "tuple") -> Leaf:

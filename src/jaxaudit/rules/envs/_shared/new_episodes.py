@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -18,6 +17,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Step, named, proved
+from jaxaudit.rules.envs._shared.recorded_flags import recorder
 
 
 @record
@@ -106,7 +106,7 @@ def _is_put_right(met: set[Value], reset: _Reset, flow: Flow) -> bool:
 
 def _finding(reset: _Reset, mask: Flag, left: Value, met: set[Value], update: Op | None, flow: Flow) -> Obligation:
     over, kept, other = named(reset.flag, "the flag"), named(mask.moment.value, "the mask"), named(left, "another one")
-    place = update or _recorded(mask, met, flow)
+    place = update or recorder(mask.moment, met)
     made = flow.maker(mask.written)
     return Obligation(
         place.span if place is not None else reset.reading.op.span,
@@ -119,15 +119,3 @@ def _finding(reset: _Reset, mask: Flag, left: Value, met: set[Value], update: Op
         ),
         suggestion=f"keep the last observation of the episode for the next value, or mask it by {over}",
     )
-
-
-def _recorded(mask: Flag, met: set[Value], flow: Flow) -> Op | None:
-    """Return where the replaced state is recorded."""
-    loop = None if mask.moment.loop is None else Loop.of(mask.moment.loop)
-    if loop is None:
-        return None
-    stacked = met.intersection(given for given, _ in loop.stacked)
-    records = (op for op in loop.body.walk() if op.name == "py.record")
-    notes = (op for op in records if not stacked.isdisjoint((op.replaced or {}).values()))
-    ends = (op for op in loop.body.ops if op.name == "py.return")
-    return next(chain(notes, ends), None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from itertools import chain
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -104,6 +105,8 @@ def _recorded(scan: Op, end: Op, flag: Flag) -> Obligation:
 def _misaligned(one: Return, flag: Flag, late: int, flow: Flow) -> Obligation:
     name, which = _name(flag), _steps(late)
     assert flag.moment.loop is not None
+    carried = [old for old, new in Loop(flag.moment.loop).successors if new is flag.moment.value]
+    end = recorder(flag.moment, {flag.moment.value, *carried})
     return Obligation(
         _place(flag, one, flow).span,
         message=f"{name} of {which} stops what is added up here, and not that of the step itself",
@@ -111,11 +114,24 @@ def _misaligned(one: Return, flag: Flag, late: int, flow: Flow) -> Obligation:
         expected=f"{name} that the step made cuts them off: it tells whether the episode ended with this step",
         steps=(
             Step(flag.moment.value.span, f"{name} is made here, by each step"),
+            *((Step(end.span, "this records one with each step"),) if end is not None else ()),
             Step(flag.moment.loop.span, "the steps are recorded here"),
             Step(one.update.span, "what was added up so far is added here"),
         ),
         suggestion="take the flag that belongs to the end of the step" + _hint(late),
     )
+
+
+def recorder(recorded: Moment, values: Set[Value]) -> Op | None:
+    """Return what records some values with each step: a record that holds one of them, or the end of the turn."""
+    loop = None if recorded.loop is None else Loop.of(recorded.loop)
+    if loop is None:
+        return None
+    stacked = values & {given for given, _ in loop.stacked}
+    records = (op for op in loop.body.walk() if op.name == "py.record")
+    notes = (op for op in records if not stacked.isdisjoint((op.replaced or {}).values()))
+    ends = (op for op in loop.body.ops if op.name == "py.return")
+    return next(chain(notes, ends), None)
 
 
 def _steps(late: int) -> str:

@@ -1,4 +1,4 @@
-"""Which results of a call can take the buffers that are donated to it. JAX leaves the others alone, and warns."""
+"""What is donated to a call, and which results can take these buffers. JAX leaves the others alone, and warns."""
 
 from __future__ import annotations
 
@@ -14,6 +14,42 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.trees import nodes
+
+_WHOLE = {
+    **dict.fromkeys(("all", "warn"), slice(None)),
+    **dict.fromkeys(("all-except-first", "warn-except-first"), slice(1, None)),
+}
+"""Which arguments the words of `equinox.filter_jit` give away."""
+
+
+def donated(op: Op, shapes: Shapes) -> list[Value] | None:
+    """Return the values that are donated, of trees those in it; None where that is not known."""
+    places, border = donated_places(op), op.border
+    if places == []:
+        return []
+    if border is None or border.open_ended or places is None:
+        return None
+    parts = [node for one in places for node in nodes(border.trees[one])]
+    if op.option("donate") is not None:
+        # Everything may be used, and what nothing takes the place of stays as it is.
+        heirs = [node for node in parts if has_heir(node, op, shapes)]
+        return list(dict.fromkeys(value for node in heirs for value in node.values()))
+    if any(node.kind == "outside" for node in parts):
+        return None
+    return [node.value for node in parts if node.value is not None]
+
+
+def donated_places(op: Op) -> list[int] | None:
+    """Return the positions of the arguments that a call may donate; None where they are not known."""
+    said = [op.option(name) for name in ("donate_argnums", "donate_argnames", "donate")]
+    given = [one for part in said if part is not None for one in (part if isinstance(part, tuple) else (part,))]
+    border = op.border
+    if border is None or not all(isinstance(one, int | str) for one in given):
+        return None if given else []
+    count = len(border.trees)
+    words = _WHOLE.get(str(said[2]), slice(0, 0))
+    numbers = [one % count for one in given if isinstance(one, int) and -count <= one < count]
+    return sorted({*numbers, *range(count)[words], *(at for at in range(count) if border.name(at) in given)})
 
 
 def has_heir(node: Tree, op: Op, shapes: Shapes) -> bool:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from jaxaudit.ir import Op
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.libraries.lookup import lookup
 
 
 def is_called(op: Op) -> bool:
     """Whether a transformed function is called in the code: what nobody calls is entered where it is defined."""
-    # A function that is not known has no place of its own.
-    return not op.qualified or not op.spelling or op.span != op.regions[0].span
+    # A function that is not known has no place of its own, and neither has one of a library.
+    placeless = not op.qualified or not op.spelling or lookup(op.qualified) is not None
+    return placeless or op.span != op.regions[0].span
 
 
 def crossing(op: Op) -> Iterator[tuple[str, Tree]]:
