@@ -8,7 +8,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import FunctionValue, Library
-from jaxaudit.frontends.source.values.model import Abstract, Leaf
+from jaxaudit.frontends.source.values.model import Abstract, Leaf, Range
 from jaxaudit.ir.functions import EXHAUSTING, ONE_SHOT
 from jaxaudit.ir.record import record, replace
 from jaxaudit.spans import Span
@@ -31,10 +31,12 @@ class Opened:
 
 def opened(it: Interpreter, made: Abstract, kind: str, span: Span, parts: tuple[Abstract, ...] = ()) -> Abstract:
     """Return what a call gave as an object of its own, and remember that it is an iterator."""
-    # Of several, the shortest says where it ends.
-    sources = parts[1:] if kind in ("map", "filter") else parts
-    bases = tuple(found for part in sources[:1] if (found := it.iterators.get(_identity(part))) is not None)
-    bases = bases if len(sources) == 1 or kind == "enumerate" else ()
+    sources = parts[1:] if kind in ("map", "filter") else parts[:1] if kind == "enumerate" else parts
+    bases = tuple(found for part in sources if (found := it.iterators.get(_identity(part))) is not None)
+    if len(sources) > 1:
+        # The shortest says where all end: a stream, or what a count takes items from, goes on.
+        counted = any(isinstance(part, Range) for part in sources)
+        bases = tuple(one for one in bases if not (counted or one.kind == "generator" or isinstance(one.value, Leaf)))
     if kind == "iter" and bases:
         return made
     made = made if isinstance(made, Leaf) else replace(made)
