@@ -355,7 +355,7 @@ PLOTS = _ids(
 """Methods of Matplotlib that show data."""
 
 ONE_ARRAY = _ids(
-    """norm vector_norm matrix_norm det inv pinv solve cholesky cond matrix_rank matrix_power expm cross multi_dot
+    """norm vector_norm matrix_norm det inv pinv solve cholesky matrix_rank matrix_power expm cross multi_dot
     svdvals eigvals eigvalsh solve_triangular cho_solve lu_solve sqrtm fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2
     irfft2 rfftn irfftn hfft ihfft fftshift ifftshift dct idct dctn idctn"""
 )
