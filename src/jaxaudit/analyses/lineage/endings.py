@@ -181,6 +181,8 @@ def _counts_by(part: Product, flag: Flag, flow: Flow) -> bool:
 
 def _is_start(value: Value, one: Renewal, flow: Flow) -> bool:
     """Whether a value is the start of something: it was drawn, or is the same in every turn of the loop."""
+    if _uses(value, (one.old,), flow):
+        return False
     loop = flow.loop_of(one.old)
     return is_fresh(value, flow) or (loop is not None and not depends(flow, value, loop.body.params))
 
@@ -188,7 +190,8 @@ def _is_start(value: Value, one: Renewal, flow: Flow) -> bool:
 def is_fresh(value: Value, flow: Flow) -> bool:
     """Whether a value was drawn, or is made of constants alone: the start of something, and no part of what goes on."""
     made = [flow.maker(one) for one in walk((value,), lambda one: operands_of(flow, one, _hands_numbers_on))]
-    return None not in made or any(op is not None and op.name == "key.draw" for op in made)
+    known = all(op is not None and op.name != "py.unknown" for op in made)
+    return known or any(op is not None and op.name == "key.draw" for op in made)
 
 
 def _hands_numbers_on(op: Op) -> bool:

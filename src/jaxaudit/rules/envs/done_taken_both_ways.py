@@ -59,6 +59,28 @@ def train(env, net, state, window, keys):
     return jax.lax.scan(back, jnp.zeros(8), steps, reverse=True)[1]
 """
 
+_KEPT = """
+from flax import struct
+
+
+@struct.dataclass
+class State:
+    pos: jax.Array
+    wins: int
+    score: float
+
+
+def step(key, state: State):
+    pos = state.pos + jax.random.normal(key)
+    done = jnp.abs(pos) > 3.0
+    moved = state.replace(pos=pos, wins=state.wins + done, score=state.score + pos)
+    fresh = State(jax.random.normal(key), 0, 0.0)
+    later = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, moved)
+    return later.replace(
+        wins=jnp.where(done, moved.wins, later.wins), score=jnp.where(done, moved.score, later.score)
+    ), done
+"""
+
 
 class DoneTakenBothWays(Rule):
     """A flag ends what goes on from step to step in one place, and lets it go on in another.
@@ -92,6 +114,7 @@ class DoneTakenBothWays(Rule):
         Example(_ROLLOUT.format(flag="done", mask="(1 - done)", mark=""), "a reset and a mask"),
         Example(_ROLLOUT.format(flag="~~done", mask="jnp.where(done, 0.0, 1.0)", mark=""), "written otherwise"),
         Example(_COUNTED.format(steps="steps * (1 - done)", mark=""), "counters that are cleared"),
+        Example(_KEPT, "what is kept through a reset"),
         Example(_WINDOW.format(left="window, jnp.clip(left - 1, 0, window)", mark=""), "a count from a setting"),
         Example(
             _COUNTED.format(steps="jnp.where(done, 0, steps)", mark="").replace(
