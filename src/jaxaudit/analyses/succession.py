@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import holders, walk
+from jaxaudit.analyses.versions import is_plain_copy
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import VIEWS
@@ -58,13 +59,22 @@ def goes_on(flow: Flow, old: Value, made: Op, *, method: bool = False) -> list[G
 def handed_on_within(flow: Flow, old: Value, made: Op) -> list[GoesOn]:
     """Return how a value is handed on in what it was taken out of, after an op that made its successor.
 
-    What something is put into, or set in, is no longer as it was.
+    What something is put into, or set in, is no longer as it was; a copy keeps the parts that it is not given anew.
     """
     around = list(walk((old,), lambda one: _taken_from(flow, one)))[1:]
+    around += [op.result for one in (old, *around) for op in _keeping(flow, one)]
     stores = {one: [op for op in flow.readers.get(one, ()) if op.name in STORES] for one in around}
     whole = [one for one in around if all(_is_put(op, one) for op in stores[one])]
     ways = [way for one in whole for way in goes_on(flow, one, made)]
     return [one for one in ways if one.way in (Way.RETURNED, Way.CARRIED, Way.STORED)]
+
+
+def _keeping(flow: Flow, part: Value) -> Iterator[Op]:
+    """Return the copies of what a part was taken out of that leave the part as it is."""
+    taken = flow.own_maker(part)
+    if taken is not None and taken.name == "py.attr" and taken.base is not None:
+        copies = (op for op in flow.readers.get(taken.base, ()) if is_plain_copy(op) and op.operands[0] is taken.base)
+        yield from (op for op in copies if taken.label not in (op.named or {}))
 
 
 def _is_put(op: Op, value: Value) -> bool:

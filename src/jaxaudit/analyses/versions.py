@@ -42,7 +42,8 @@ from jaxaudit.libraries.results import Like, Parts, Result
 _UPDATING = ("array.scatter", "py.replace")
 _PARTS = ("py.unpack", "py.item")
 
-COPIES = (".replace", "._replace", ".apply_gradients")
+_PLAIN_COPIES = (".replace", "._replace")
+COPIES = (*_PLAIN_COPIES, ".apply_gradients")
 """The methods of records that give a changed copy, of whatever class."""
 
 _CELLS: Mapping[str, tuple[int, int | None]] = {"cell.first": (0, 0), "cell.second": (1, 1), "cell.alone": (1, None)}
@@ -106,10 +107,15 @@ def unknown_step(flow: Flow, value: Value) -> tuple[Op, Mapping[int, Value]] | N
     """
     part = Part.of(flow.maker(value), value)
     made = None if part is None else flow.maker(part.whole)
-    if part is None or made is None or made.qualified != ".update" or not 3 <= len(made.operands) <= 4:
+    if part is None or made is None or made.qualified != ".update" or len(given_by_place(made)) not in (2, 3):
         return None
     both = taken_apart(flow, part.whole)
     return (made, both) if both.keys() == {0, 1} else None
+
+
+def given_by_place(op: Op) -> tuple[tuple[Value, ...], ...]:
+    """Return the values that each argument of a method of something unknown holds."""
+    return op.placed or tuple((one,) for one in op.operands[1:])
 
 
 def is_optimizer_step(op: Op) -> bool:
@@ -130,6 +136,11 @@ def is_update(op: Op) -> bool:
 def is_copy(op: Op) -> bool:
     """Whether an op copies a record of an unknown class with some fields replaced."""
     return op.qualified in COPIES and bool(op.named)
+
+
+def is_plain_copy(op: Op) -> bool:
+    """Whether a copy keeps every field that it is not given anew."""
+    return is_copy(op) and op.qualified in _PLAIN_COPIES
 
 
 def updates_in(program: Program) -> Iterator[Op]:
@@ -348,8 +359,8 @@ class VersionsDomain:
             return _part(op, read)
         made, both = found
         applied = any(plays(one.qualified, "optimizer.apply") for one in self._flow.readers.get(both[0], ()))
-        old = {both[at]: one for at, one in enumerate(made.operands[1:3])}
-        return [Version(frozenset((old[one],))) for one in op.results] if applied else ()
+        old = {both[at]: Version(frozenset(held)) for at, held in enumerate(given_by_place(made)[:2])}
+        return [old[one] for one in op.results] if applied else ()
 
     def _map(self, op: Op, read: Read[Version]) -> Sequence[Version]:
         """Take `0.9 * mean + 0.1 * x` for the next `mean`: a running average, by the larger weight."""

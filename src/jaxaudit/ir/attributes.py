@@ -112,6 +112,8 @@ class Attributes:
     """The trees of the options that speak of arguments or results leaf by leaf."""
     named = _table("named")
     """The values given by keyword to a function that has no row."""
+    placed = _items("placed")
+    """The values that each positional argument of an unknown method holds; none where each is one of its operands."""
     loss = _flag("loss")
     """Whether a library function is one that gives the error between its arguments."""
     typed = _flag("typed")

@@ -14,11 +14,10 @@ _LINEN = "flax.linen"
 _MODULE = merge(
     rows(f"{_LINEN}.Module", "key.draw", "init: rngs *args", key="rngs", roles="module.init", folds=True),
     rows(f"{_LINEN}.Module", "key.draw", "apply: variables *args", key="rngs", roles="module.apply", folds=True),
-    rows(f"{_LINEN}.Module", "key.draw", """
-        init_with_output lazy_init: rngs *args
-        bind: variables *args -> like self
-        """, key="rngs", folds=True),
+    rows(f"{_LINEN}.Module", "key.draw", "init_with_output lazy_init: rngs *args", key="rngs", folds=True),
     rows(f"{_LINEN}.Module", "key.stream", "make_rng: name"),
+    # What a bound module is asked for later draws, or does not: an evaluation needs no dropout.
+    rows(f"{_LINEN}.Module", "py.call_unknown", "bind: variables *args -> like self", key="rngs"),
     # These only look at shapes: nothing is drawn.
     rows(f"{_LINEN}.Module", "py.call_library", "tabulate module_paths: rngs *args"),
     rows(f"{_LINEN}.Module", "py.call_library", """
@@ -64,8 +63,8 @@ _FUNCTIONS = merge(
 _NNX = "flax.nnx"
 
 _STREAMS = merge(
-    rows(_NNX, "key.stream", "Rngs: default", key="default", result="itself", folds=True),
-    rows(_NNX, "key.stream", "RngStream: key", key="key", result="itself", folds=True),
+    rows(_NNX, "key.stream", "Rngs: default", key="default", result="itself", roles="key.counting", folds=True),
+    rows(_NNX, "key.stream", "RngStream: key", key="key", result="itself", roles="key.counting", folds=True),
     rows(f"{_NNX}.Rngs", "key.stream", "__call__ *:"),
     rows(f"{_NNX}.RngStream", "key.stream", "__call__ *:"),
     rows(f"{_NNX}.Rngs", "key.stream", "fork:\nbroadcast split: k", result=f"{_NNX}.Rngs"),

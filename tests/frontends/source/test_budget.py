@@ -66,3 +66,39 @@ def test_a_carry_of_which_parts_appear_keeps_its_length(loop: str) -> None:
     loops = [op for op in read(code).program.walk() if op.name in ("scan", "fori")]
     assert loops
     assert all(len(op.regions[0].results) == op.attrs["carry"] for op in loops)
+
+
+_SCRIPT = """
+import jax.numpy as jnp
+import library
+def step(x):
+    return jnp.cos(x)
+def main(data):
+    made = library.build(data)
+    for row in data:
+        made = step(made)
+    return made
+"""
+
+
+@pytest.mark.parametrize("started", ["", "\nif __name__ == '__main__':\n    main(jnp.ones(3))\n"])
+def test_a_large_library_takes_nothing_from_the_functions_of_the_file(started: str) -> None:
+    layers = "".join(
+        f"def layer{number}(x):\n" + "    x = jnp.sin(x)\n" * 400 + "    return x\n" for number in range(30)
+    )
+    build = "def build(x):\n" + "".join(f"    x = layer{number}(x)\n" for number in range(30)) + "    return x\n"
+    reading = read(_SCRIPT + started, {"library.py": "import jax.numpy as jnp\n" + layers + build})
+    assert reading.reach.unfollowed > 0
+    left_out = {op.attrs["callee"] for op in reading.program.walk() if op.name == "py.call_unknown"}
+    assert "step" not in left_out
+    assert [op for op in reading.program.walk() if op.name == "array.map" and op.function == "cos"]
+
+
+def test_importing_costs_the_importer_nothing() -> None:
+    library = "import jax.numpy as jnp\nx = jnp.ones(3)\n" + "x = jnp.sin(x)\n" * 9_000
+    assert (
+        read(
+            "import library\n" + _SCRIPT.replace("library.build(data)", "data") + "main(0)", {"library.py": library}
+        ).reach.unfollowed
+        == 0
+    )

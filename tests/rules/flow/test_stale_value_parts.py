@@ -4,6 +4,28 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "the optimizer of a state of which nothing is known": """
+        import optax
+        def step(state, loss_fn, batch):
+            grads = jax.grad(loss_fn)(state.params, batch)
+            updates, opt_state = state.tx.update(grads, state.opt_state, state.params)  #! stale-value
+            return state.replace(params=optax.apply_updates(state.params, updates))
+
+        def steps(agent, params, opt_state, batches):
+            def body(carry, batch):
+                params, opt_state = carry
+                loss, grads = jax.value_and_grad(agent.loss)(params, batch)
+                updates, new_opt_state = agent.opt.update(grads, opt_state, params)  #! stale-value
+                return (optax.apply_updates(params, updates), opt_state), loss
+            return jax.lax.scan(body, (params, opt_state), batches)
+
+        def correct(agent, params, opt_state, batches):
+            for batch in batches:
+                loss, grads = jax.value_and_grad(agent.loss)(params, batch)
+                updates, opt_state = agent.opt.update(grads, opt_state, params)
+                params = optax.apply_updates(params, updates)
+            return params, opt_state
+        """,
     "a layer's new state is lost, and the list of the old ones is handed on": """
         def cell(p, h, x):
             z = jax.nn.sigmoid(x @ p["wz"] + h @ p["uz"])

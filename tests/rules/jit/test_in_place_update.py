@@ -42,7 +42,7 @@ PROGRAMS = {
         def finish(metrics, x):
             metrics = jax.jit(lambda x: x * 2)(x)
             metrics[0] = 1.0  #! in-place-update
-            metrics["rate"] = 1.0
+            metrics["rate"] = 1.0  #! index-not-integer
             return metrics
         """,
     "lists of rows, on one path or the other": """

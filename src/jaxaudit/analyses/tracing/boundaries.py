@@ -9,6 +9,7 @@ from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.ir import Op, Region
+from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.libraries.packages import FILTERING, PLAIN, package
 
@@ -147,6 +148,8 @@ def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | Non
             # Of a function's own results a gradient hands on what is no array, too; the gradient is one.
             traced, whole = _first_traced(operands), package(op.spelling) in PLAIN
             given = _given_back(op, inner, context, traced, whole=whole and op.name == "vmap")
+            if whole and _begins_with_loss(op):
+                given[0] = revised(given[0], what="array")
             return _padded(given, op, _outside(CONCRETE, context, traced, whole=whole))
         case "cond":
             regions = zip(*([read(value) for value in region.results] for region in op.regions), strict=True)
@@ -159,6 +162,12 @@ def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | Non
             return _padded(inner, op, revised(inner[0], what="") if inner else UNKNOWN)
         case _:
             return [UNKNOWN] * len(op.results)
+
+
+def _begins_with_loss(op: Op) -> bool:
+    """Whether the first of a function's own results is a loss, which JAX takes gradients of only as one array."""
+    alone = len(op.regions[0].results) == 1
+    return op.name == "grad" and op.transformation not in JACOBIANS and (alone or op.option("has_aux") is True)
 
 
 def _padded(facts: list[Trace], op: Op, rest: Trace = UNKNOWN) -> list[Trace]:

@@ -171,6 +171,20 @@ def joined(extend, shrink, right):
 """,
             "the two ends of one trajectory",
         ),
+        Example(
+            """
+def rollout(network, x, keys):
+    def body(carry, key):
+        x, age, memory = carry
+        done = jnp.abs(network(memory, x, age)) > 3.0
+        age = jnp.where(done, 0, age + 1)
+        memory = jnp.concatenate([memory[1:], network(memory, x, age)[None]])
+        return (x, age, memory), done
+
+    return jax.lax.scan(body, (x, 0, jnp.zeros(4)), keys)
+""",
+            "what reads the window is told how old the episode is",
+        ),
     )
     invalid = (
         Example(_STEP.format(obs="jnp.where(done, obs_next, obs_first)  #!"), "the wrong way round"),

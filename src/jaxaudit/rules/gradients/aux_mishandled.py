@@ -9,20 +9,10 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.interfaces import Part
 from jaxaudit.ir.record import replace
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
-from jaxaudit.rules.gradients._shared.optimizers import (
-    APPLIES,
-    Applied,
-    applied,
-    behind,
-    by_hand,
-    made_as,
-    on_one_device,
-    own_results,
-)
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, by_hand, made_as, own_results
 from jaxaudit.rules.gradients._shared.phrases import taken_at
 from jaxaudit.rules.gradients._shared.updates import updates_in
 from jaxaudit.spans import Span
@@ -84,6 +74,22 @@ class AuxMishandled(Rule):
             ),
             "the loss alone",
         ),
+        Example(
+            """
+            import optax
+
+            def fit(agent, state, opt_state, batch):
+                (loss, outputs), grads = jax.value_and_grad(agent.loss, has_aux=True)(state.params, batch)
+                updates, opt_state = agent.optimizer.update(grads, opt_state, state.params)
+                return optax.apply_updates(state.params, updates), opt_state, outputs
+
+            def remember(table, batch):
+                loss, grads = jax.value_and_grad(table.loss)(batch)
+                table.totals.update({"loss": loss})
+                return table, grads
+            """,
+            "an optimizer and a dict in fields of something unknown",
+        ),
     )
     invalid = (
         Example(
@@ -141,6 +147,22 @@ class AuxMishandled(Rule):
                 return state.apply_gradients(grads=grads), metrics
             """,
             "whatever the loss and the state are",
+        ),
+        Example(
+            """
+            import optax
+
+            def fit(agent, state, opt_state, batch):
+                grads, (loss, outputs) = jax.value_and_grad(agent.loss, has_aux=True)(state.params, batch)
+                updates, opt_state = agent.optimizer.update(grads, opt_state, state.params)  #!
+                return optax.apply_updates(state.params, updates), opt_state, outputs
+
+            def fit_once(agent, params, batch):
+                grads, loss = jax.value_and_grad(agent.loss)(params, batch)
+                updates, _ = agent.optimizer.update(grads, None, params)  #!
+                return optax.apply_updates(params, updates)
+            """,
+            "an optimizer in a field of something unknown",
         ),
     )
 
@@ -223,13 +245,15 @@ def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
     used = {op for call in calls for op, position in behind(flow, call.gradients) if position >= own_results(op)}
     for call in calls:
         sources = list(behind(flow, call.gradients))
-        wrong = [op for op, position in sources if position < own_results(op)]
-        if call.op.qualified in APPLIES:
+        wrong = next(((op, at) for op, at in sources if at < own_results(op)), None)
+        if call.op.qualified in APPLIES or wrong is None:
             continue
-        if wrong:
-            taken = _whole(wrong[0]) if len(wrong) < len(sources) else _own(wrong[0], not wrong[0].gives_value)
-            yield _not_gradients(call.op.span, wrong[0], taken)
-        yield from _parts(call, flow, used)
+        op, at = wrong
+        whole = any(one is op and position >= own_results(op) for one, position in sources)
+        found = _not_gradients(call.op.span, op, _whole(op) if whole else _own(op, at > 0))
+        # What stands beside the loss may be gradients that the function took itself.
+        taken_itself = at > 0 and op in used and not whole
+        yield replace(found, severity=Severity.WARNING) if taken_itself else found
     for op in program.named("py.unpack"):
         if (source := _lone_loss(op, flow)) is not None:
             message = "the loss of `value_and_grad` is unpacked, but the function gives nothing beside it"
@@ -240,29 +264,8 @@ def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
 def _is_trained(call: Applied, flow: Flow) -> bool:
     """Whether what a step by hand changes is what a derivative behind it was taken at."""
     changed = {origin(flow, one, {}).value for one in values_in(call.params)}
-    sources = [op for op, _ in behind(flow, call.gradients)] + [op for op, _ in _own_parts(call, flow)]
-    taken = (op.operands[at] for op in sources for at in op.differentiated or ())
+    taken = (op.operands[at] for op, _ in behind(flow, call.gradients) for at in op.differentiated or ())
     return any(origin(flow, one, {}).value in changed for one in taken)
-
-
-def _own_parts(call: Applied, flow: Flow) -> Iterator[tuple[Op, int]]:
-    """Return the derivatives of unknown functions of which a call is given the loss (0), or what stands beside it."""
-    for value in on_one_device(flow, call.gradients):
-        made = made_as(flow, value)
-        part = Part.of(flow.maker(made), made)
-        base = None if part is None else made_as(flow, part.whole)
-        whole = None if base is None else flow.maker(base)
-        if part is not None and base is not None and whole is not None and whole.name == "grad" and _has_aux(whole):
-            if whole.results.index(base) < own_results(whole):
-                yield whole, part.at
-
-
-def _parts(call: Applied, flow: Flow, used: set[Op]) -> Iterator[Obligation]:
-    """Judge what an unknown function gives; what stands beside its loss may be gradients that it took itself."""
-    beside = {op for op, position in behind(flow, call.gradients) if position >= own_results(op)}
-    for op, at in _own_parts(call, flow):
-        found = _not_gradients(call.op.span, op, _whole(op) if op in beside else _own(op, at > 0))
-        yield replace(found, severity=Severity.WARNING) if at and op in used - beside else found
 
 
 def _whole(op: Op) -> str:

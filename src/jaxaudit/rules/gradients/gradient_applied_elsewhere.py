@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import walk
-from jaxaudit.analyses.versions import unknown_step
+from jaxaudit.analyses.versions import given_by_place, unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop
@@ -123,7 +123,7 @@ class GradientAppliedElsewhere(Rule):
 def _updates(flow: Flow, updates: Argument) -> Argument:
     """Return the gradients that the step of an unknown optimizer made updates from."""
     found = unknown_step(flow, updates) if isinstance(updates, Value) else None
-    return updates if found is None else found[0].operands[1]
+    return updates if found is None else given_by_place(found[0])[0]
 
 
 def _judge(call: Applied, flow: Flow) -> Iterator[Obligation]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.versions import given_by_place
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.left_out import LeftOut, partial_optimizers
@@ -108,14 +109,14 @@ class RawGradientApplied(Rule):
         for one in partial_optimizers(program, flow) if program.front_end == "source" else ():
             yield _of_others(one)
         calls = list(applied(program, flow)) if program.front_end == "source" else []
-        steps = [Applied(op, op.operands[1], None) for op, _ in unknown_steps(program, flow)]
+        steps = [Applied(op, given_by_place(op)[0], None) for op, _ in unknown_steps(program, flow)]
         steps += [call for call in calls if call.op.qualified not in APPLIES]
         stepped = {op: call.op for call in steps if (op := raw(flow, call)) is not None}
         unused = {
             value: step
             for step, both in unknown_steps(program, flow)
             if not flow.is_read(both[0])
-            for value in parts(flow, step.operands[1])
+            for value in parts(flow, given_by_place(step)[0])
         }
         for call in calls:
             if call.op.qualified not in APPLIES:

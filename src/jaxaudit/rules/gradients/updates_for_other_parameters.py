@@ -9,7 +9,7 @@ from functools import partial
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.versions import OPTIMIZER_STEPS, Ground, Versions, unknown_step
+from jaxaudit.analyses.versions import OPTIMIZER_STEPS, Ground, Versions, given_by_place, unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Part
@@ -208,13 +208,16 @@ class _Call:
     def of(op: Op, flow: Flow) -> _Call | None:
         """Return the view of a call that applies updates; None where the optimizer was not told any parameters."""
         step = _step_of(flow, op.arguments.get("updates"))
-        told = None if step is None else step.argument("params") if step.arguments else None
-        if step is not None and not step.arguments:
-            told = step.operands[3] if len(step.operands) > 3 else None
-        if step is None or told is None:
+        if step is None:
+            return None
+        if step.arguments:
+            gradients, told = step.arguments.get("updates"), step.argument("params")
+        else:
+            gradients, _, *params = given_by_place(step)
+            told = params[0] if params else None
+        if told is None:
             return None
         changed = op.arguments.get("params", op.arguments.get("model"))
-        gradients = step.arguments.get("updates", step.operands[1] if len(step.operands) > 1 else None)
         return _Call(op, step, _resolved(flow, changed), _resolved(flow, told), _taken(flow, gradients))
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
+from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.queries import operands_of, walk
-from jaxaudit.analyses.tracing.transfer import gives_several
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import FOREIGN, MEMBERS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, unknown
@@ -39,6 +40,7 @@ class MethodOfOtherLibrary(Rule):
     """
 
     summary = "A method is called that arrays of JAX do not have."
+    needs = (TracingFacts,)
 
     valid = (
         Example("def f(x):\n    return jnp.exp(x).reshape(-1).sum()\n", "methods of JAX"),
@@ -56,6 +58,13 @@ class MethodOfOtherLibrary(Rule):
             "def f(n):\n    x = jnp.ones((n, 3)) + 1\n    assert x.shpae == (n, 3)  #!\n    return x.summ()  #!\n",
             "misspelled",
         ),
+        Example(
+            "def train(loss_fn, params, batch):\n"
+            "    (info, loss), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, batch)\n"
+            "    info.update({'norm': 1.0})  #!\n"
+            "    return grads, loss, info\n",
+            "the loss for what stands beside it",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -66,18 +75,28 @@ class MethodOfOtherLibrary(Rule):
                 yield _missing(op, op.callee.removeprefix("."), owner)
             elif owner is not None:
                 yield unknown(op.span, f"whether this is an array of JAX, or of {owner}, is not known")
-        for op in program.named("py.call_unknown", "py.attr"):
+        for op in program.named("py.call_unknown", "py.call_library", "py.attr"):
             name = _asked_for(op)
-            if name and name not in MEMBERS and name not in FOREIGN and _is_array(op, facts.flow):
+            if name and name not in MEMBERS and name not in FOREIGN and _is_array(op, facts):
                 sorted_out = _is_sorted_out(op, facts.flow)
                 yield unknown(op.span, _SORTED_OUT) if sorted_out else _missing(op, name, "")
 
 
 def _asked_for(op: Op) -> str:
     """Return the name of the method or attribute that an op asks for; empty where it does neither, or is no error."""
-    method = op.callee.removeprefix(".") if op.is_method and not op.guarded else ""
-    name = op.label if op.name == "py.attr" else method
+    if op.name == "py.call_library":
+        # What is written like a method has a row under its name alone.
+        name = op.qualified.removeprefix(".") if op.qualified.startswith(".") and not op.guarded else ""
+    else:
+        method = op.callee.removeprefix(".") if op.is_method and not op.guarded else ""
+        name = op.label if op.name == "py.attr" else method
     return name if name.isidentifier() and not name.startswith("_") else ""
+
+
+def _is_array(op: Op, facts: Facts) -> bool:
+    """Whether what is asked is an array of JAX for sure."""
+    asked = op.value("base") or next(iter(op.operands), None)
+    return asked is not None and python_values(facts).is_jax_array(asked)
 
 
 def _is_sorted_out(op: Op, flow: Flow) -> bool:
@@ -90,27 +109,6 @@ def _is_sorted_out(op: Op, flow: Flow) -> bool:
     makers = [made for one in asked if one not in op.operands and (made := flow.maker(one)) is not None]
     questions = (made for made in makers if made.name in _ASKS_ANYTHING or made.operator == "isinstance")
     return any(not set(op.operands).isdisjoint(made.operands) for made in questions)
-
-
-def _is_array(op: Op, flow: Flow) -> bool:
-    """Whether what is asked is an array that functions of JAX have made for sure, in every call."""
-    asked = op.value("base") or next(iter(op.operands), None)
-    found = [_is_made(flow, asked, context) for context in contexts(flow, op)] if asked is not None else []
-    return bool(found) and all(found)
-
-
-def _is_made(flow: Flow, value: Value, context: Context) -> bool:
-    pending = [value]
-    for one in pending:
-        op = origin(flow, one, context).op
-        if op is None or not op.name.startswith(("array.", "key.draw")) or op.name == "array.shape":
-            return False
-        of_its_own = not _makes_array(op) and "." not in op.qualified and bool(op.operands)
-        if len(op.results) != 1 or gives_several(op) or not (_makes_array(op) or of_its_own):
-            return False
-        # What an operator or a method gives is an array where all that it is given are.
-        pending += (given for given in op.operands if of_its_own and given not in pending)
-    return True
 
 
 def _on_array(op: Op, flow: Flow) -> bool:

@@ -9,13 +9,13 @@ from jaxaudit.analyses.python_values import python_values
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.values import index_parts
+from jaxaudit.ir.values import Symbol, index_parts
 from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved
 from jaxaudit.rules.numerics._shared.floats import floats
 
 
 class IndexNotInteger(Rule):
-    """An array is indexed by floats.
+    """An array is indexed by floats, or by text as if it were a dict.
 
     ## What it does
     Looks at every index into an array that is computed, at those of `.at[]`, `take`, `take_along_axis` and at the
@@ -23,7 +23,8 @@ class IndexNotInteger(Rule):
     give of floats.
 
     ## Why is this bad?
-    JAX and NumPy refuse it, but only once this line runs.
+    JAX and NumPy refuse it, but only once this line runs. The loss in the place of the metrics is a common case of
+    text.
 
     ## Example
         middle = x[x.shape[0] / 2]
@@ -37,7 +38,7 @@ class IndexNotInteger(Rule):
     When the index comes from outside: nothing is said of it.
     """
 
-    summary = "An index is a float, or an array of floats, which raises."
+    summary = "An index is a float, an array of floats, or text, which raises."
     needs = (Shapes, TracingFacts)
     always_raises = True
 
@@ -49,6 +50,12 @@ class IndexNotInteger(Rule):
         middle = jnp.zeros(9)[x.shape[0] // 2]
         return jnp.zeros(9)[at], jnp.zeros(9).at[at].add(1.0), middle, rows[1 / 2], jnp.ones(4)[jnp.ones(4) > 0.5]
 
+    ## metrics in their place
+    def evaluate(loss_fn, params, batch):
+        (loss, metrics), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, batch)
+        value, metrics_too = loss_fn(params, batch)
+        return grads, loss, metrics["accuracy"] + metrics_too["accuracy"], value
+
     ## a range between sizes that have names
     def starts_of_rows():
         cells, width = 24, 6
@@ -59,6 +66,16 @@ class IndexNotInteger(Rule):
     def middle(x):
         rows = x.shape[0]
         return x[rows / 2]  #!
+
+    ## an array for a dict
+    def evaluate(loss_fn, params, batch):
+        (metrics, loss), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, batch)
+        return grads, loss, metrics["accuracy"]  #!
+
+    def totals(scores):
+        total = jnp.sum(scores)
+        total["mean"] = jnp.mean(scores)  #!
+        return total
 
     ## rounded floats
     def nearest(table, position):
@@ -74,6 +91,10 @@ class IndexNotInteger(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every index that is computed and of a known type."""
         shapes = facts.get(Shapes)
+        kinds = python_values(facts)
+        for op in program.named("py.item", "py.set_item"):
+            if (name := _name(op)) and kinds.is_jax_array(op.argument("base")):
+                yield _named(op, name)
         for op in program.named("py.item", "array.at", "array.gather", "array.scatter"):
             base = op.argument("base", "a", "arr", "operand")
             if op.name == "py.item" and not (isinstance(base, Value) and _is_array(base, facts)):
@@ -98,6 +119,23 @@ def _indices(op: Op) -> Iterator[Argument]:
     for name in ("index", "indices", "start_index", "start_indices"):
         if op.has(name):
             yield from index_parts(op.arguments[name])
+
+
+def _name(op: Op) -> str:
+    """Return the text among what something is indexed by; empty where there is none."""
+    texts = [one for one in _indices(op) if isinstance(one, str) and not isinstance(one, Symbol)]
+    return texts[0] if texts else ""
+
+
+def _named(op: Op, name: str) -> Obligation:
+    return Obligation(
+        op.span,
+        message=f"{named(op.base, 'this')} is an array, which has no entry `{name}`",
+        current="this raises an error as soon as the line runs",
+        raises=Raises.TRACING,
+        expected="a dict, or an index of integers",
+        suggestion="read the entry of the dict that was meant",
+    )
 
 
 def _violated(op: Op, index: Value, facts: Facts) -> Obligation:

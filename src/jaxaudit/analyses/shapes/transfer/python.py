@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.dims import UNKNOWN, constant, product, variable
+from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, product, variable
 from jaxaudit.analyses.shapes.facts import (
     DEVICES,
     NOTHING,
@@ -22,6 +22,7 @@ from jaxaudit.analyses.shapes.facts import (
 )
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
 from jaxaudit.analyses.shapes.mapped import without_axis
+from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer import environments
 from jaxaudit.analyses.shapes.transfer.index import index_array
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
@@ -154,7 +155,11 @@ def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
         return _unpacked(base.items, count, star)
     if base.each is not None:
         return [replace(base, length=None) if i == star else base.each for i in range(count)]
+    if base.dims == ():
+        look.judge(Fit.CLASHES, f"an array with 0 axes is unpacked into {count} variables")
+        return [NOTHING] * count
     if base.dims and base.number is None:
+        _count_rows(base.dims[0], count if star is None else None, look)
         rows = without_axis(base, 0)
         rest = ShapeFact((base.dims[0] - constant(count - 1), *base.dims[1:]), base.dtype, base.weak)
         return [rest if i == star else rows for i in range(count)]
@@ -165,6 +170,16 @@ def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
     if base.symbol and star is None:
         return [_of_object(base, i) for i in range(count)]
     return [NOTHING] * count
+
+
+def _count_rows(rows: Dim, count: int | None, look: Look) -> None:
+    """Judge whether an array has a row for each variable that it is unpacked into."""
+    if count is None or rows.constant is None:
+        look.judge(Fit.OPEN)
+    elif rows.constant == count:
+        look.judge(Fit.FITS)
+    else:
+        look.judge(Fit.CLASHES, f"an array whose axes begin with {rows.constant} is unpacked into {count} variables")
 
 
 def _unpacked_shape(base: ShapeFact, sizes: Outline, count: int, star: int | None) -> Sequence[ShapeFact]:
@@ -193,6 +208,8 @@ def _element(look: Look) -> ShapeFact:
         return _join_all(fact.items)
     if fact.each is not None:
         return fact.each
+    if fact.dims == ():
+        look.judge(Fit.CLASHES, "an array with 0 axes has no rows to go through")
     return without_axis(fact, 0) if fact.dims and fact.number is None else NOTHING
 
 

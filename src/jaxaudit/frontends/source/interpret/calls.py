@@ -133,7 +133,17 @@ def unknown_call(
     if name.startswith(".") and isinstance(callee, Leaf):
         # The first operand is what the method belongs to; that of a class or module is none.
         attrs["method"] = True
+    if str(attrs["callee"]).startswith("."):
+        attrs |= by_position(it, callee, given)
     return Leaf(it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result, cls)
+
+
+def by_position(it: Interpreter, receiver: Abstract, given: Arguments) -> dict[str, object]:
+    """Return what each positional argument of a method holds, where its operands do not tell."""
+    placed = [leaves(it, value) for value in given.positional]
+    found = [leaf for held in (leaves(it, receiver), *placed) for leaf in held]
+    told = len(found) == len(set(found)) == len(placed) + 1 and all(len(held) == 1 for held in placed)
+    return {} if told or given.star is not None else {"placed": tuple(map(tuple, placed))}
 
 
 def _forget_object(it: Interpreter, value: Abstract) -> None:

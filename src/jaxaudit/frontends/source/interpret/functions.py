@@ -133,7 +133,7 @@ def unfollowable(it: Interpreter, function: FunctionValue) -> str:
         return "recursive calls are not followed"
     if len(it.active) >= MAX_DEPTH:
         return f"calls are followed {MAX_DEPTH} deep"
-    return it.budget.refusal(function.node, it.builder.emitted)
+    return it.budget.refusal(function.node, function.module.path, it.builder.emitted)
 
 
 def _attrs(function: FunctionValue) -> dict[str, object]:
@@ -164,8 +164,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         frame.captured = frozenset() if scope is None else scope.captured_and_rebound()
     frame.opened = it.builder.newest
     outer, it.frame = it.frame, frame
-    begun, inner = it.builder.emitted, it.budget.inner
-    it.budget.inner = 0
+    opened = it.budget.open(function.module.path, it.builder.emitted)
     it.active.append(node)
     try:
         bound = _named(it, bind(it, node.args, function.defaults, given, node))
@@ -184,7 +183,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     finally:
         it.active.pop()
         it.frame = outer
-        it.budget.spend(node, it.builder.emitted - begun, inner)
+        it.budget.close(node, opened, it.builder.emitted)
 
 
 @lru_cache(maxsize=8192)

@@ -20,8 +20,8 @@ def interpret(it: Interpreter, module: Module) -> None:
         return
     module.frame = Frame(module, None, "module", module.name)
     frame_before = getattr(it, "frame", None)
-    active_before, inner_before = it.active, it.budget.inner
-    begun = it.builder.emitted
+    active_before = it.active
+    opened = it.budget.open_module(module.path, it.builder.emitted)
     it.active = []
     it.frame = module.frame
     module.frame.env["__name__"] = it.main_or_name(module)
@@ -34,7 +34,7 @@ def interpret(it: Interpreter, module: Module) -> None:
         it.roots.append(Root(module.name, module.path, region, runs=True))
     finally:
         it.active = active_before
-        it.budget.inner = inner_before + it.builder.emitted - begun
+        it.budget.close_module(opened, it.builder.emitted)
         if frame_before is not None:
             it.frame = frame_before
 

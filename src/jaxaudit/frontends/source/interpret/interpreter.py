@@ -273,7 +273,7 @@ class Interpreter:
         self.traced = []
         self.decided = {}
         self.uncalled = None
-        self.budget.begin_root(self.builder.emitted)
+        self.budget.begin_root(frame.module.path, self.builder.emitted)
 
     def remember(self, key: tuple[Value, str], value: Leaf) -> None:
         """Keep an attribute that was read, for whoever reads it next."""

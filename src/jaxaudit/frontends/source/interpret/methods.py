@@ -25,6 +25,7 @@ from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, Fu
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, options
+from jaxaudit.ir.ops import REARRANGED
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.rows import Row
@@ -69,7 +70,13 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
             if name in ("defvjp", "defjvp"):
                 derivatives.define(it, receiver, given, pushes=name == "defjvp")
             return given.positional[0] if name in ("defjvp", "def_vmap") and given.positional else NONE
-        case Attribute() if name in _COPIES and given.keywords and not given.positional:
+        case Attribute() if _is_copy(name, given):
+            return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
+        case Attribute() if name == "update" and len(given.positional) > 1:
+            # An optimizer's `update` is given more than a dict's. Which fields of a state it reads matters.
+            given = replace(given, positional=tuple([_read(it, value, span) for value in given.positional]))
+            return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
+        case Attribute() if _is_of_array(name, given):
             return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
         case Super():
             return _super_method(it, receiver, name, given, span)
@@ -77,6 +84,31 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
             return _plain_method(it, receiver, name, given, span)
         case _:
             return _unknown(it, receiver, name, given, span)
+
+
+def _is_of_array(name: str, given: Arguments) -> bool:
+    """Whether an object that has this method is an array: it is rearranged, converted, or reduced along an axis.
+
+    Modules are objects as well, whose functions are given the array first: `xp.reshape(x, 3)`.
+    """
+    row = lookup(f"array.{name}")
+    if row is None or name in _CONTAINER_METHODS or not _KEYWORDS.issuperset(given.keywords):
+        return False
+    place = row.position("axis") - 1
+    axis = given.positional[place] if 0 <= place < len(given.positional) else None
+    along = "axis" in given.keywords or (isinstance(axis, Const) and isinstance(axis.value, int))
+    if row.op == "array.convert":
+        return len(given.positional) == 1
+    written = all(isinstance(one, Const | TupleValue) for one in given.positional)
+    return written and (row.op in REARRANGED or along)
+
+
+def _is_copy(name: str, given: Arguments) -> bool:
+    return name in _COPIES and bool(given.keywords) and not given.positional
+
+
+def _read(it: Interpreter, value: Abstract, span: Span) -> Abstract:
+    return it.load_attribute(value, span) if isinstance(value, Attribute) else value
 
 
 def _unknown(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span: Span) -> Leaf:
@@ -98,7 +130,7 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     if row is None and name in _CONTAINER_METHODS:
         attributes.forget(it, receiver.value)
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
-        attrs = {"function": f".{name}"}
+        attrs = {"function": f".{name}", **calls.by_position(it, receiver, given)}
         made = it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result
         if name in CHANGES and len(given.positional) < 2:
             # An optimizer's `update` is given more than a dict's, and changes nothing. What has it need not be a dict.

@@ -156,16 +156,23 @@ def run_body(
     span: Span,
     extra: Callable[[], list[Leaf]] = list,
     leaving: Abstract | None = None,
+    beside: bool = False,
 ) -> tuple[Abstract, tuple[Leaf, ...]]:
     """Interpret a function inside an op's region; results are new leaves, `extra` further ones.
 
-    `leaving` says where the results live, or where the mapped axis stands in them.
+    `leaving` says where the results live, or where the mapped axis stands in them; a function that gives something
+    `beside` its loss gives a pair.
     """
     label, arrived = name_of(function), it.heap.newest
     with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
         if op in _GIVES_ARRAYS:
             inner = lifted(it, inner, span)
+        returned = inner
+        if beside and isinstance(inner, Leaf):
+            # JAX asks for a pair, whatever the function is.
+            pair = it.emit("py.unpack", span, {"base": inner.value}, {"count": 2, "star": None}, results=2).results
+            inner = TupleValue(tuple(Leaf(one) for one in pair))
         everything = leaves_in_order(it, inner, copy=True)
         traced = set(data_leaves(it, inner))
         # Structure that is older than the region is the same outside.
@@ -177,7 +184,7 @@ def run_body(
     if fields := renewed(it, inputs, inner, out):
         attrs["renewed"] = fields
     if op in ("grad", "tree.map") or op in _GIVES_ARRAYS:
-        attrs["returned"] = trees_of(it, (inner,))[0]
+        attrs["returned"] = trees_of(it, (returned,))[0]
     if leaving is not None:
         said = dict(zip(data_leaves(it, inner), prefixes.over_leaves(it, leaving, inner), strict=False))
         key, read = ("out_axes", prefixes.axis) if op in ("vmap", "pmap") else ("placed_out", prefixes.placing)
@@ -278,9 +285,16 @@ def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Sp
 
     attrs = {**attributes(it, callee, given, span), "value": callee.spelling in _GIVES_VALUE}
     attrs["differentiated"] = _positions(it, callee, given)
-    value, _ = run_body(it, "grad", callee.function, given, inputs, attrs, span, fresh)
+    has_aux = callee.options.get("has_aux", Const(False))
+    beside = isinstance(has_aux, Const) and bool(has_aux.value)
+    value, _ = run_body(it, "grad", callee.function, given, inputs, attrs, span, fresh, beside=beside)
     gradient = TupleValue(tuple(gradients)) if several else gradients[0]
-    return _grad_result(it, callee, value, gradient, span)
+    if callee.spelling in _GIVES_VALUE:
+        return TupleValue((value, gradient))
+    if beside:
+        aux = value.items[1] if isinstance(value, TupleValue) and len(value.items) == 2 else None
+        return TupleValue((gradient, it.unknown("the auxiliary output", span) if aux is None else aux))
+    return gradient
 
 
 def _with_numbers(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Arguments:
@@ -328,18 +342,3 @@ def _positions(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[
     counts = [len(data_leaves(it, value)) for value in given.positional]
     chosen = {at % len(counts) for at in numbers if isinstance(at, int) and counts}
     return tuple(sum(counts[:at]) + i for at in sorted(chosen) for i in range(counts[at]))
-
-
-def _grad_result(it: Interpreter, callee: Transformed, value: Abstract, gradient: Abstract, span: Span) -> Abstract:
-    has_aux = callee.options.get("has_aux", Const(False))
-    beside = isinstance(has_aux, Const) and bool(has_aux.value)
-    if beside and isinstance(value, Leaf):
-        # JAX asks for a pair, whatever the function is.
-        pair = it.emit("py.unpack", span, {"base": value.value}, {"count": 2, "star": None}, results=2).results
-        value = TupleValue(tuple(Leaf(one) for one in pair))
-    if callee.spelling in _GIVES_VALUE:
-        return TupleValue((value, gradient))
-    if beside:
-        aux = value.items[1] if isinstance(value, TupleValue) and len(value.items) == 2 else None
-        return TupleValue((gradient, it.unknown("the auxiliary output", span) if aux is None else aux))
-    return gradient

@@ -42,6 +42,9 @@ def _window(one: Renewal, resets: list[Reading], parts: list[Renewal], flow: Flo
             made.span, f"{flag} is kept beside {window}, and what reads both may know where an episode begins"
         )
         return
+    if _is_read_with(one.old, reset.op.results, flow):
+        yield unknown(made.span, f"what reads {window} is told where {flag} is set, and may leave out what is older")
+        return
     yield Obligation(
         made.span,
         message=f"{window} keeps entries of the episode before where {flag} is set: only its newest one is reset",
@@ -50,6 +53,12 @@ def _window(one: Renewal, resets: list[Reading], parts: list[Renewal], flow: Flo
         steps=(Step(reset.op.span, f"the state is reset here where {flag} is set"),),
         suggestion="choose between the window and one of the first observation alone by the flag",
     )
+
+
+def _is_read_with(window: Value, reset: tuple[Value, ...], flow: Flow) -> bool:
+    """Whether something is given a window together with what is reset, such as a mask of its entries."""
+    readers = flow.readers.get(window, ())
+    return any(depends(flow, one, reset) for op in readers for one in op.operands if one is not window)
 
 
 def _shifted(one: Renewal, flow: Flow) -> tuple[Op | None, list[Value]]:

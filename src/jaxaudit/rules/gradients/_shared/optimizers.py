@@ -8,7 +8,7 @@ from itertools import chain
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import last, walk
-from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step, unknown_step
+from jaxaudit.analyses.versions import OPTIMIZER_STEPS, given_by_place, is_optimizer_step, unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SCALINGS, SUMS_OF_TWO
@@ -36,7 +36,8 @@ def applied(program: Program, flow: Flow) -> Iterator[Applied]:
     """Return every call that takes gradients, or updates made from them."""
     for step, both in unknown_steps(program, flow):
         if any(one.qualified in APPLIES for one in flow.readers.get(both[0], ())):
-            yield Applied(step, step.operands[1], step.operands[3] if len(step.operands) > 3 else None)
+            gradients, _, *params = given_by_place(step)
+            yield Applied(step, gradients, params[0] if params else None)
     for op in program.calling(*OPTIMIZER_STEPS):
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
     for op in program.calling(*APPLIES):
