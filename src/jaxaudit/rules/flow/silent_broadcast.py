@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.lopsided import is_lopsided
+from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.axes.normalised import same_values
 from jaxaudit.analyses.axes.roots import Landed, landed
 from jaxaudit.analyses.axes.symmetric import Skewed, skewed
@@ -68,9 +69,10 @@ class SilentBroadcast(Rule):
             """,
             "all pairs on purpose",
         ),
+        Example("def f(x):\n    return jax.vmap(lambda row: row / row.sum(-1))(x)\n", "a row"),
         Example(
             "def f(x, y):\n    top = jnp.max(x, axis=1, keepdims=True)\n"
-            "    return (x - top) / x.std(axis=0), y - y.max(-1)\n",
+            "    return (x - top) / x.std(axis=0), y - y.max(0)\n",
             "its own maximum, with its axis",
         ),
         Example(
@@ -143,6 +145,7 @@ class SilentBroadcast(Rule):
             "an action of one dimension is squeezed",
         ),
         Example("def f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n", "its own maximum"),
+        Example("def share(p):\n    return p / p.sum(axis=-1)  #?\n", "its own sum, right for one axis alone"),
         Example("def rest(p):\n    return p[:, 1:] / p[:, 1:].sum(axis=-1)  #!\n", "its own sum, of two axes or more"),
         Example("def unit(w):\n    return w / jnp.linalg.norm(w, axis=1)  #!\n", "its own length"),
         Example(
@@ -193,7 +196,7 @@ class SilentBroadcast(Rule):
         halves = dict(kept_and_lost(facts.flow, shapes))
         found += halves.items()
         found += ((op, one) for op, one in columns_met(facts.flow, shapes) if op not in halves)
-        found += _met_themselves(program, facts)
+        found += _met_themselves(facts)
         themselves = {op for op, _ in found}
         found += [(one.op, _landed(one)) for one in landed(facts) if one.op not in themselves]
         agreed = {op: why for op, meeting in axes.agreed.items() if (why := _agreed(meeting))}
@@ -265,17 +268,17 @@ def _finding(conflict: Conflict) -> Obligation:
     )
 
 
-def _met_themselves(program: Program, facts: Facts) -> Iterator[tuple[Op, Obligation]]:
+def _met_themselves(facts: Facts) -> Iterator[tuple[Op, Obligation]]:
     """Return every op where an array meets its own reduction over an axis other than the first."""
-    if program.front_end == "jaxpr":
+    if facts.program.front_end == "jaxpr":
         return
-    flow = facts.flow
-    for op in program.named("array.map"):
+    flow, mapped = facts.flow, frozenset(mapped_ops(facts))
+    for op in facts.program.named("array.map"):
         if len(op.operands) == 2:
             for whole, part in (op.operands, op.operands[::-1]):
                 reduction = _reduction(part, flow)
                 if reduction is not None and _is_one(whole, reduction.operands[0], flow):
-                    yield from ((op, one) for one in _judge(op, whole, reduction, facts))
+                    yield from ((op, one) for one in _judge(op, whole, reduction, facts, single=op in mapped))
 
 
 def _reduction(value: Value, flow: Flow) -> Op | None:
@@ -306,7 +309,7 @@ def _is_one(whole: Value, reduced: Value, flow: Flow) -> bool:
     )
 
 
-def _judge(op: Op, whole: Value, reduction: Op, facts: Facts) -> Iterator[Obligation]:
+def _judge(op: Op, whole: Value, reduction: Op, facts: Facts, *, single: bool) -> Iterator[Obligation]:
     shapes = facts.get(Shapes)
     for context in shapes.contexts(op) or (None,):
         fact, axis = (context or shapes).of(whole), reduction.argument("axis")
@@ -314,6 +317,10 @@ def _judge(op: Op, whole: Value, reduction: Op, facts: Facts) -> Iterator[Obliga
         if not isinstance(axis, int) or (dims is not None and rank < 2):
             continue
         place = axis if axis >= 0 else axis + rank
+        if dims is None and rank < 2 and axis == -1 and not single:
+            # Right for one axis, which hardly anybody counts from the end but for one of several elements.
+            yield _own_finding(op, whole, reduction, axis, sure=False)
+            return
         doubt = None if dims is None or place >= len(dims) else _doubt(dims, place)
         if doubt is not None and _is_mislaid(facts, whole, reduction, dims):
             doubt = None
