@@ -244,6 +244,8 @@ class Attributes:
     wrapper_id = _number("made")
     """The object that a transformation made, by number: one that is made once is compiled once."""
     wrapped = _span("wrapped")
+    other_half = _span("other")
+    """Where what a class is taken apart into is put together again, or the other way round."""
     option_places = _table("places")
     """Where the options of a transformation are written, by keyword."""
     captured = _items("captured")
@@ -251,6 +253,8 @@ class Attributes:
     """For each argument, whether it is static."""
     identities = _items("identities")
     """The arguments that equal nothing but themselves: name, youngest value and object when made, and where."""
+    equal_by = _items("equal_by")
+    """The static objects whose class says when they are equal: number, class, what is compared, what is not, where."""
     given = _items("given")
     """What each argument of a transformed function is: `array`, `numpy`, `number`, ..."""
     misfits = _items("misfits")

@@ -76,6 +76,7 @@ _ROWS = (
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where", note=True),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
     OpSpec("tree.default", "a field of a dataclass has a default; arguments: value; attrs: class, field, refuses, anew (by a function)", note=True),
+    OpSpec("tree.constant", "a number that the class of a record binds without an annotation is read: it is no field; attrs: class, field, where", note=True),
     OpSpec("py.unfit", "what is unpacked has another number of parts; attrs: reason, guarded", note=True),
     OpSpec("tree.unzipped", "a tree with a tuple for each leaf is unpacked into as many variables; attrs: kind, written (those that held a mapped tree), guarded", note=True),
     OpSpec("py.misfit", "a function is run with other arguments than it takes; attrs: reason, open (it may take them)", note=True),

@@ -21,6 +21,7 @@ _BRANCHES = 3
 """How many branches inside one another are followed."""
 
 Way = tuple[str, ...]
+_CHOSEN = "part chosen on line "
 
 _ONE = {"tree.leaf": "like", "key.within": "value"}
 """Ops that give something like one of their arguments."""
@@ -144,6 +145,8 @@ def _taken(flow: Flow, op: Op, value: Value) -> tuple[Value, Way] | None:
         return _filtered(op)
     if plays(op.qualified, "model.state"):
         return _state(op)
+    if plays(op.qualified, "tree.parted"):
+        return _parted(op)
     if not isinstance(base, Value):
         return None
     if op.name == "py.attr":
@@ -165,10 +168,18 @@ def _part(flow: Flow, base: Value, index: int | str) -> tuple[Value, Way] | None
     if made is not None and kept is not None:
         tree = _argument(made, kept.param)
         return None if tree is None else (tree, ())
+    if made is not None and plays(function, "tree.parted"):
+        return _parted(made, f"[{index}]")
     if made is not None and plays(function, "model.partition") and index in (0, 1):
         part = _filtered(made)
         return part if part is None or index == 0 else (part[0], (f"not {part[1][0]}",))
     return base, (f"[{index!r}]",)
+
+
+def _parted(op: Op, place: str = "") -> tuple[Value, Way] | None:
+    """Return the tree that a function of the caller's chooses entries from: each call may choose others."""
+    tree = _argument(op, "structure")
+    return None if tree is None else (tree, (f"{_CHOSEN}{op.span.line}{place}",))
 
 
 def _filtered(op: Op) -> tuple[Value, Way] | None:
@@ -295,5 +306,5 @@ def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
     further = inner.way[len(outer.way) :]
     if not further or inner.way[: len(outer.way)] != outer.way:
         return ""
-    named = all(step.startswith(("['", '["')) for step in further)
+    named = all(step.startswith(("['", '["', _CHOSEN)) for step in further)
     return "".join(further) if named and same(flow, inner.origin, outer.origin) else ""

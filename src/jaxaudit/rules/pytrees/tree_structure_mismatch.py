@@ -114,6 +114,14 @@ class TreeStructureMismatch(Rule):
             "        params = optax.apply_updates(params, updates)\n    return params\n",
             "a state for a list that holds the parameters",
         ),
+        Example(
+            "import haiku as hk\nimport optax\n\ndef fit(net, key, x, loss, is_head):\n    params = net.init(key, x)\n"
+            "    head, rest = hk.data_structures.partition(is_head, params)\n    tx = optax.adam(1e-3)\n"
+            "    state = tx.init(params)\n    for _ in range(9):\n        grads = jax.grad(loss)(head, rest)\n"
+            "        updates, state = tx.update(grads, state)  #!\n"
+            "        head = optax.apply_updates(head, updates)\n    return hk.data_structures.merge(head, rest)\n",
+            "a state for all, and gradients of a part",
+        ),
         Example("def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n", "other keys"),
         Example(
             "BOUNDS = {'rates': {'up': (0.0, 1.0)}}\n\ndef f():\n    raw = {'rates': {'up': jnp.zeros(())}}\n"
@@ -324,7 +332,8 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
             continue
         keys = part_of(flow, pair[0], pair[1], context) or part_of(flow, pair[1], pair[0], context)
         if keys:
-            yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to")
+            begun = () if start is None else (Step(start[0].span, "the state of the optimizer is made for this tree"),)
+            yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to", begun)
         elif other := other_module(flow, *pair, context):
             yield _differ(op, other)
         elif one_structure(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):
