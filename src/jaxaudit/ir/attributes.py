@@ -295,6 +295,8 @@ class Attributes:
     length = _anything("length")
     reverse = Attribute[bool | None]("reverse", bool, default=False, otherwise=None)
     """Whether a scan runs from the last step to the first; None where that is computed."""
+    runs = _flag("runs")
+    """Whether anything runs while a context manager holds, and functions are not merely defined or compiled there."""
     every_turn = _flag("every_turn")
     """Whether each turn of a comprehension gives one item: no condition leaves any out."""
     chained = _flag("chained")

@@ -273,6 +273,13 @@ COUNTS = _ids("count_nonzero")
 """Return how many elements are true."""
 GROUPED_SUMS = _ids("segment_sum bincount")
 """Add up what belongs to each group, or count it, along the first axis."""
+READ_WHILE_TRACING = _ids(
+    """enable_x64 default_matmul_precision default_device numpy_dtype_promotion debug_nans debug_infs check_tracer_leaks
+    set_mesh use_abstract_mesh"""
+)
+"""Settings of JAX that hold inside of a `with`, for what is traced and run there."""
+GIVING_BACK = _ids("jax.numpy.asarray jax.device_put jax.lax.stop_gradient")
+"""Give an array of JAX back as it is, with its memory, where nothing else is asked for."""
 NUMBERS_OF_DEVICES = _ids("device_count local_device_count axis_size")
 """Return how many devices there are."""
 SUMS_OVER_DEVICES = _ids("psum psum_scatter")

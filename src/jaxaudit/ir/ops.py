@@ -67,6 +67,7 @@ _ROWS = (
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)", note=True),
     OpSpec("py.record", "a record is made of some values; attrs: class, given (its fields)", note=True),
     OpSpec("py.again", "a variable, or a part of what is built, gets what another one has already; attrs: values", note=True),
+    OpSpec("py.held", "the end of a `with`; arguments: manager; attrs: runs (whether anything runs in it)", note=True),
     OpSpec("py.kept", "a turn leaves variables as they are, for an answer that Python knew; attrs: values (their leaves)", note=True),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),
