@@ -97,6 +97,8 @@ ORDERINGS = BELOW | ABOVE
 EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
+OF_LISTS = COMPARISONS | _ids("add multiply")
+"""Lists have operators for these as well."""
 MIRRORED = {
     "greater": "less",
     "greater_equal": "less_equal",
@@ -292,6 +294,8 @@ UNROLLING_LAYERS = _ids("flax.linen.RNN.__call__ flax.nnx.RNN.__call__")
 """Layers that run a cell for every step of a sequence and give what it gives in each."""
 CUMULATIVE = _ids("cumsum cumprod nancumsum nancumprod cummax cummin cumlogsumexp accumulate")
 """Return for every position the sum, product or extreme of all elements up to it."""
+IN_ORDER = _ids("convolve correlate fft rfft diff gradient trapezoid unwrap")
+"""Take each element of an axis together with those before and behind it, or with its place."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
     """floor_divide count_nonzero nextafter clz histogram histogram2d histogramdd population_count
     left_shift right_shift shift_right_logical array_equal allclose"""
