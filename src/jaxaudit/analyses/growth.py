@@ -9,12 +9,13 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import behind, nothing, sources, through_ops, walk
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.functions import JOINS_END_TO_END, LENGTHENING, SIZES
+from jaxaudit.ir.functions import JOINS_END_TO_END, LENGTHENING, NOT_BROADCASTING, SIZES
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import leaves_nothing_out
+from jaxaudit.libraries.lookup import kind_of
 
-_AS_LONG = KEEPING | {"array.map", "array.create", "array.join", "array.numpy", "py.container"}
+_AS_LONG = KEEPING | {"array.map", "array.create", "array.join", "py.container"}
 """Ops whose result is longer where an operand is."""
 _COMPUTED = ("array.", "py.random", "py.clock", "py.to_python", "key.")
 """Ops that give other numbers in other turns, where what they are given differs."""
@@ -30,7 +31,8 @@ def grown(loop: Loop, flow: Flow) -> set[Value]:
     found = set[Value]()
     for (param, initial, _), result in zip(loop.carried, loop.body.results, strict=False):
         way = {} if result is param else _way(param, initial, result, loop, flow)
-        found.update(way if way.get(param) else ())
+        # What is put in beside it is no version of it.
+        found.update(one for one in way if way.get(param) and param in _way(param, initial, one, loop, flow))
     return found
 
 
@@ -145,7 +147,10 @@ def is_longer(value: Value, found: set[Value], flow: Flow) -> bool:
         op = made.op
         if op is None:
             return ()
-        adds_axes = op.name == "py.item" and leaves_nothing_out(op.arguments.get("index", 0))
-        return op.operands if adds_axes or op.name in _AS_LONG else ()
+        if op.name == "py.item" and not leaves_nothing_out(op.arguments.get("index", 0)):
+            # An array of places picks as many elements as it has.
+            return tuple(values_in(op.arguments["index"]))
+        as_long = kind_of(op) in _AS_LONG and op.function not in NOT_BROADCASTING
+        return op.operands if as_long or op.name == "py.item" else ()
 
     return any(one in found for one in walk((value,), made_of))

@@ -12,7 +12,7 @@ from enum import Flag, auto
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import Answers
 from jaxaudit.analyses.tracing.facts import Trace, TracingFacts
-from jaxaudit.analyses.tracing.transfer import gives_several
+from jaxaudit.analyses.tracing.transfer import gives
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COMPARISONS, LOGIC, NEGATIONS, QUESTIONS, TRUTHS
 from jaxaudit.ir.record import record
@@ -130,4 +130,4 @@ def _computed(op: Op, ask: Callable[[Value], Kind]) -> Kind:
 
 def _is_jax_array(op: Op) -> bool:
     makes_array = op.name.startswith(("array.", "key.draw")) and op.name not in ("array.numpy", "array.order")
-    return op.name == "array.scatter" or (makes_array and op.qualified.startswith("jax") and not gives_several(op))
+    return op.name == "array.scatter" or (makes_array and op.qualified.startswith("jax") and gives(op) == "array")

@@ -185,6 +185,8 @@ class Attributes:
     values = _items("values")
     """The leaves of what a note is about."""
     made_at = _span("made")
+    born = _number("born")
+    """The youngest value when an iterator was made."""
     renews = _flag("renews")
     renewed = _items("renewed")
     """Of a call: each field of a record that it takes, with that of the record that it gives, as its body has them."""

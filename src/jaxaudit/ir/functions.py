@@ -144,6 +144,8 @@ LOGARITHMS = _ids("log log2 log10")
 EXTREMES_OF_TWO = _ids("maximum minimum")
 EXHAUSTING = _ids("builtins.dict builtins.list builtins.max builtins.min builtins.sum builtins.tuple")
 """Functions of Python's that run through an iterator before they return."""
+ONE_SHOT = _ids("builtins.zip builtins.map builtins.filter builtins.reversed builtins.enumerate builtins.iter")
+"""Functions of Python's that make an iterator, which gives each of its items once."""
 LARGER = _ids("maximum max builtins.max")
 SMALLER = _ids("minimum min builtins.min")
 """Give the larger or the smaller one of what they are given."""
@@ -356,6 +358,12 @@ PLOTS = _ids(
 ) | _ids("step stairs axhline axvline vlines hlines quiver boxplot violinplot text annotate")
 """Methods of Matplotlib that show data."""
 
+ONE_ARRAY = _ids(
+    """norm vector_norm matrix_norm det inv pinv solve cholesky matrix_rank matrix_power expm cross multi_dot
+    svdvals eigvals eigvalsh solve_triangular cho_solve lu_solve sqrtm fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2
+    irfft2 rfftn irfftn hfft ihfft fftshift ifftshift dct idct dctn idctn"""
+)
+"""Functions of linear algebra, and transforms, that give one array."""
 SEVERAL_ARRAYS = _ids(
     """nonzero unique unique_all unique_counts unique_inverse top_k meshgrid histogram histogram2d histogramdd
     frexp modf divmod svd eigh eig qr lu slogdet split array_split hsplit vsplit dsplit unstack broadcast_arrays

@@ -69,6 +69,7 @@ _ROWS = (
     OpSpec("py.again", "a variable, or a part of what is built, gets what another one has already; attrs: values", note=True),
     OpSpec("py.held", "the end of a `with`; arguments: manager; attrs: runs (whether anything runs in it)", note=True),
     OpSpec("py.kept", "a turn leaves variables as they are, for an answer that Python knew; attrs: values (their leaves)", note=True),
+    OpSpec("py.drain", "something runs through an iterator to its end; attrs: object (which one), born (the youngest value when it was made), kind, made", note=True),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),
     OpSpec("py.given_back", "a compiled function gives an object back; attrs: spelling, tree", note=True),
@@ -161,7 +162,7 @@ CALLS = frozenset(("py.call", "jit", "checkpoint"))
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
 REMARKS = frozenset(
-    """py.drop py.unread py.taken py.passed py.refused py.given_back py.overwritten py.again py.kept
+    """py.drop py.unread py.taken py.passed py.refused py.given_back py.overwritten py.again py.kept py.drain
     py.record""".split()
 )
 """Notes on how values that other ops make are used; the other notes stand for something that the code does."""

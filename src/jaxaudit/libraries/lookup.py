@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from jaxaudit.ir import Op
 from jaxaudit.libraries import (
     distributions,
     envs,
@@ -77,6 +78,12 @@ def lookup(name: str) -> Row | None:
         if len(name) > len(first) + len(last) and name.startswith(first) and name.endswith(last):
             return wild
     return None
+
+
+def kind_of(op: Op) -> str:
+    """Return what an op does; of a function of NumPy what that of JAX with the same name does."""
+    row = lookup(f"jax.numpy.{op.function}") if op.name == "array.numpy" else None
+    return op.name if row is None else row.op
 
 
 @cache

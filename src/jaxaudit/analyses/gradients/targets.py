@@ -147,13 +147,13 @@ def _advantage(term: Product, values: Sequence[Node]) -> Advantage | None:
     for value in values:
         weights = [one for one in term.factors if flowing(one) and depends(one, value)]
         scores = [one for one in term.factors if not depends(unstopped(one), value)]
-        if len(weights) == 1 and scores and not _is_even(weights[0]):
+        if len(weights) == 1 and scores and not is_even(weights[0]):
             score = next((one for one in scores if is_score(one)), scores[0])
             return Advantage(term, score, weights[0], value)
     return None
 
 
-def _is_even(node: Node) -> bool:
+def is_even(node: Node) -> bool:
     """Whether a factor is a squared or absolute error, or a mean of such."""
     error = last(
         strip(node), lambda one: strip(one.inputs[0][0]) if one.made_by("array.reduce") and one.inputs else None
@@ -200,7 +200,9 @@ class Halves:
 def halves(gradient: Gradient) -> Iterator[Halves]:
     """Return the halves of losses in which two views change places, where one of them stops a side."""
     groups: defaultdict[object, list[tuple[Op, list[Node]]]] = defaultdict(list)
-    for op in (one for region in gradient.op.regions for one in region.walk()):
+    # A distance that only chooses, such as that to the nearest code, is no half of a loss.
+    trains = {node.value for root in gradient.roots for node in slice_of(root)}
+    for op in (one for region in gradient.op.regions for one in region.walk() if not trains.isdisjoint(one.results)):
         sides = [gradient.graph.nodes.get((value, 0)) for value in op.operands]
         known = [one for one in sides if one is not None and learned(one)]
         if len(known) == 2:

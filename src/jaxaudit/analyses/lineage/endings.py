@@ -14,7 +14,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.moments import moment, same_step
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.analyses.lineage.returns import Flag, flags, returns
-from jaxaudit.analyses.queries import behind, made_of, operands_of, through_ops, walk
+from jaxaudit.analyses.queries import behind, depends, made_of, operands_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Region, Value
@@ -158,7 +158,7 @@ def _cleared(one: Renewal, facts: Facts) -> Iterator[Reading]:
     for flag in {flag.moment.series: flag for flag in kept if _decides(flag, new.value, facts)}.values():
         same = [other.ends for other in kept if other.moment.series == flag.moment.series]
         instead = [factor for part in rest if _counts_by(part, flag, flow) for factor in part.factors]
-        starts = not one.grown.isdisjoint(instead) or all(is_fresh(factor, flow) for factor in instead)
+        starts = not one.grown.isdisjoint(instead) or all(_is_start(factor, one, flow) for factor in instead)
         if len(set(same)) == 1 and starts:
             judged = _uses(flag.moment.value, (one.old,), flow)
             yield Reading(made, flag, "reset" if judged else "cleared", one.old)
@@ -179,10 +179,19 @@ def _counts_by(part: Product, flag: Flag, flow: Flow) -> bool:
     return any(other.moment.series == flag.moment.series and other.ends != flag.ends for other in flags(flow, part, {}))
 
 
+def _is_start(value: Value, one: Renewal, flow: Flow) -> bool:
+    """Whether a value is the start of something: it was drawn, or is the same in every turn of the loop."""
+    if _uses(value, (one.old,), flow):
+        return False
+    loop = flow.loop_of(one.old)
+    return is_fresh(value, flow) or (loop is not None and not depends(flow, value, loop.body.params))
+
+
 def is_fresh(value: Value, flow: Flow) -> bool:
     """Whether a value was drawn, or is made of constants alone: the start of something, and no part of what goes on."""
     made = [flow.maker(one) for one in walk((value,), lambda one: operands_of(flow, one, _hands_numbers_on))]
-    return None not in made or any(op is not None and op.name == "key.draw" for op in made)
+    known = all(op is not None and op.name != "py.unknown" for op in made)
+    return known or any(op is not None and op.name == "key.draw" for op in made)
 
 
 def _hands_numbers_on(op: Op) -> bool:

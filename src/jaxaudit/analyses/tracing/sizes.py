@@ -9,12 +9,12 @@ from jaxaudit.analyses.tracing.facts import Kind, Trace, revised
 from jaxaudit.analyses.tracing.items import fact_of
 from jaxaudit.ir import Argument, Op
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.functions import JOINS_END_TO_END, NOT_BROADCASTING, SIZED_BY_VALUES
+from jaxaudit.ir.functions import COUNTED, JOINS_END_TO_END, NOT_BROADCASTING, SIZED_BY_VALUES
 from jaxaudit.ir.ops import REARRANGED
 from jaxaudit.ir.values import index_parts
-from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.lookup import kind_of
 
-_SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
+_SIZES = ("shape", "N", "M", "num", "repeats", "reps")
 _SIZED_ALIKE = REARRANGED | frozenset("array.map array.convert array.create array.join array.select array.at".split())
 """Ops that give as many elements as they are given."""
 
@@ -42,21 +42,19 @@ def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool | None
     makes = sized or op.name in ("array.create", "array.numpy")
     if sized_by_values(op) or (makes and any(fact_of(op.arguments.get(role), read).turn for role in _SIZES)):
         return True
+    if makes and op.function in COUNTED:
+        # A window whose two ends move may keep its size.
+        moving = {fact_of(op.arguments.get(end), read).turn for end in ("start", "stop")}
+        return (True not in moving and False) if len(moving) == 1 else True
     if sized or not any(one.varies for one in operands):
         return False
-    kind = _kind(op)
+    kind = kind_of(op)
     if kind == "array.scatter":
         return operands[0].varies
     if kind == "array.reduce" and op.arguments.get("axis") is None:
         return False
     keeps = kind in _SIZED_ALIKE and op.function not in NOT_BROADCASTING
     return True if keeps and not _may_even_out(op, operands, read) else None
-
-
-def _kind(op: Op) -> str:
-    """Return what an op does; of a function of NumPy what that of JAX with the same name does."""
-    row = lookup(f"jax.numpy.{op.function}") if op.name == "array.numpy" else None
-    return op.name if row is None else row.op
 
 
 def _may_even_out(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:

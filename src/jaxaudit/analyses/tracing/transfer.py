@@ -25,6 +25,7 @@ from jaxaudit.ir.functions import (
     COMPARISONS,
     EQUALITIES,
     FILLED_LIKE,
+    ONE_ARRAY,
     PLAIN_DATA,
     PYTHON_NUMBERS,
     SEVERAL_ARRAYS,
@@ -130,7 +131,7 @@ class TransferTable:
         if op.is_operator or package(function) not in JAX:
             made = (self._operated if op.is_operator else self._method)(op, operands, mask)
             return resized(made, op, operands, read) if made.what in _ARRAYS else made
-        what = "" if gives_several(op) else "array"
+        what = gives(op)
         if op.function in FILLED_LIKE and self.context.stage is None:
             # A shape is at hand, also that of what `vmap` maps.
             operands = operands[:0]
@@ -174,8 +175,7 @@ class TransferTable:
             # Dicts and lists have this method too.
             return revised(receiver, again=False, frozen=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
-            what = "" if gives_several(op) else "array"
-            made = self._made(operands, what, mask=mask)
+            made = self._made(operands, gives(op), mask=mask)
             given_back = made.kind is Kind.TRACED and _may_give_back(op, operands)
             return revised(made, kind=Kind.UNKNOWN) if given_back else made
         if receiver.what == "numpy":
@@ -461,11 +461,18 @@ def _may_give_back(op: Op, operands: Sequence[Trace]) -> bool:
     return at_hand and (op.name in KEEPING or op.name == "array.join" or op.function == "asarray")
 
 
+def gives(op: Op) -> str:
+    """Return what a function of arrays gives: one, or a tuple or list of them, if that is known."""
+    if gives_several(op):
+        return "leaves"
+    return "" if op.name == "array.linalg" and op.function not in ONE_ARRAY else "array"
+
+
 def gives_several(op: Op) -> bool:
     """Whether a function gives a tuple or list of arrays."""
     function = op.function
     if function == "unique" and not any(name.startswith("return_") for name in op.arguments):
         return False
     places = function == "where" and op.arguments.keys().isdisjoint(("x", "y"))
-    several = op.name == "array.split" or function in SEVERAL_ARRAYS or places
-    return several or (op.name == "array.linalg" and function not in ("norm", "det", "inv"))
+    options = not op.arguments.keys().isdisjoint(("compute_uv", "mode"))
+    return op.name == "array.split" or (function in SEVERAL_ARRAYS and not options) or places

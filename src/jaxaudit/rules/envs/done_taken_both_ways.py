@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.endings import Reading, readings
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 
 _ROLLOUT = """
 def returns(state, keys):
@@ -40,6 +40,47 @@ def step(env, state, action):
     return obs, state, reward, done
 """
 
+_WINDOW = """
+def train(env, net, state, window, keys):
+    def body(carry, key):
+        state, left, done = carry
+        left = jnp.where(done, {left}){mark}
+        state, reward, done = env.step(key, state, net(state, left))
+        return (state, left, done), (reward, done)
+
+    start = (state, jnp.full(8, window), jnp.zeros(8, bool))
+    _, steps = jax.lax.scan(body, start, keys)
+
+    def back(total, step):
+        reward, done = step
+        total = reward + 0.99 * (1 - done) * total
+        return total, total
+
+    return jax.lax.scan(back, jnp.zeros(8), steps, reverse=True)[1]
+"""
+
+_KEPT = """
+from flax import struct
+
+
+@struct.dataclass
+class State:
+    pos: jax.Array
+    wins: int
+    score: float
+
+
+def step(key, state: State):
+    pos = state.pos + jax.random.normal(key)
+    done = jnp.abs(pos) > 3.0
+    moved = state.replace(pos=pos, wins=state.wins + done, score=state.score + pos)
+    fresh = State(jax.random.normal(key), 0, 0.0)
+    later = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, moved)
+    return later.replace(
+        wins=jnp.where(done, moved.wins, later.wins), score=jnp.where(done, moved.score, later.score)
+    ), done
+"""
+
 
 class DoneTakenBothWays(Rule):
     """A flag ends what goes on from step to step in one place, and lets it go on in another.
@@ -62,7 +103,8 @@ class DoneTakenBothWays(Rule):
         total = reward + gamma * (1 - done) * total
 
     ## When it cannot tell
-    Where two places stand against each other and neither is a reset, it is left open.
+    Where one place stands against one other, it is not known which of them is wrong: a warning where one is a sum over
+    the steps to come, and left open where both are parts of a state.
     """
 
     summary = "One place takes a flag for the end of an episode, another for its going on."
@@ -72,6 +114,8 @@ class DoneTakenBothWays(Rule):
         Example(_ROLLOUT.format(flag="done", mask="(1 - done)", mark=""), "a reset and a mask"),
         Example(_ROLLOUT.format(flag="~~done", mask="jnp.where(done, 0.0, 1.0)", mark=""), "written otherwise"),
         Example(_COUNTED.format(steps="steps * (1 - done)", mark=""), "counters that are cleared"),
+        Example(_KEPT, "what is kept through a reset"),
+        Example(_WINDOW.format(left="window, jnp.clip(left - 1, 0, window)", mark=""), "a count from a setting"),
         Example(
             _COUNTED.format(steps="jnp.where(done, 0, steps)", mark="").replace(
                 "reward, done\n", "reward, total * done\n"
@@ -155,6 +199,10 @@ def step(key, state):
         ),
         Example(_ROLLOUT.format(flag="done", mask="done", mark="  #!"), "a mask the wrong way round"),
         Example(_ROLLOUT.format(flag="done", mask="(1 - ~done)", mark="  #!"), "turned twice"),
+        Example(
+            _WINDOW.format(left="jnp.clip(left - 1, 0, window), window", mark="  #?"),
+            "a count that goes on only where an episode ends",
+        ),
         Example(_COUNTED.format(steps="steps * done", mark="  #!"), "a counter the wrong way round"),
         Example(_COUNTED.format(steps="jnp.where(done, steps, 0)", mark="  #!"), "chosen the wrong way round"),
     )
@@ -182,19 +230,22 @@ def _compared(found: Sequence[Reading]) -> Iterator[Obligation]:
     anchors = ("reset", "limit", "stopped") if odd[0].what == "started" else ("reset", "limit")
     sure = not kinds.isdisjoint(anchors) or len({one.op.span for one in model}) > 1
     # Which parts of a state are kept through a reset is asked elsewhere.
-    if sure and len({one.op.span for one in odd}) == 1 and not (odd[0].what == "reset" and kinds == {"reset"}):
-        yield _finding(odd[0], model)
+    if len({one.op.span for one in odd}) > 1 or (odd[0].what == "reset" and kinds == {"reset"}):
+        return
+    if sure or "stopped" in {*kinds, odd[0].what}:
+        yield _finding(odd[0], model, Severity.ERROR if sure else Severity.WARNING)
 
 
 def _name(one: Reading) -> str:
     return named(one.flag.moment.value, "the flag")
 
 
-def _finding(one: Reading, model: Sequence[Reading]) -> Obligation:
+def _finding(one: Reading, model: Sequence[Reading], severity: Severity) -> Obligation:
     flag, state = _name(one), named(one.state, "what goes on")
     here, there = ("ends", "goes on") if one.ends else ("goes on", "ends")
     return Obligation(
         one.op.span,
+        severity=severity,
         message=f"{state} {here} here where {flag} is set; elsewhere what {flag} decides on {there} there",
         current=f"{flag} is read one way here and the other way in {len(model)} other place" + "s" * (len(model) > 1),
         expected="a flag means one thing: where it is set everything ends, or everything goes on",

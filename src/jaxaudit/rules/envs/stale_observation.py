@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.queries import depends
-from jaxaudit.analyses.versions import Versions
+from jaxaudit.analyses.versions import Versions, is_copy
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import DERIVATIVES, LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
@@ -75,6 +75,25 @@ class Env:
         return seen, jax.lax.stop_gradient(moved), jnp.sum(seen)
 """
 
+_COPY = """
+from somewhere import State, advance, begin
+
+
+def observe(data):
+    return jnp.concatenate([data.q, jnp.clip(data.v, -1.0, 1.0)])
+
+
+def reset(key):
+    data = begin(key)
+    return State(data, observe(data), 0.0)
+
+
+def step(state, action):
+    before = state.data
+    data = advance(before, action)
+    return state.replace(data=data, obs=observe({of}), reward=data.q[0] - before.q[0]){mark}
+"""
+
 
 class StaleObservation(Rule):
     """A step gives back the new state, and observes the one before.
@@ -122,6 +141,7 @@ class StaleObservation(Rule):
         ),
         Example(_WRAPPER.format(obs="moved", state="moved", mark=""), "an attribute of the new state"),
         Example(_CLASS + _METHODS.format(of="moved", mark=""), "of both"),
+        Example(_COPY.format(of="data", mark=""), "of what replaces the old one in a copy"),
     )
     invalid = (
         Example(_ENV.format(before="", obs="observe(state)", mark="  #?"), "of the old state"),
@@ -135,19 +155,24 @@ class StaleObservation(Rule):
         Example(_WRAPPER.format(obs="state", state="moved", mark="  #?"), "an attribute of the old state"),
         Example(_WRAPPER.format(obs="moved", state="state", mark="  #?"), "the old state beside it"),
         Example(_CLASS + _METHODS.format(of="state", mark="  #?"), "of the old state alone"),
+        Example(_COPY.format(of="before", mark="  #?"), "of what is replaced in a copy"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every look at a state whose result is given back beside a state."""
-        groups: defaultdict[object, list[Look]] = defaultdict(list)
-        for end in program.named("py.return"):
-            holder = facts.flow.holder(end)
+        flow, groups = facts.flow, defaultdict[object, list[Look]](list)
+        copies = [op for op in program.calls() if is_copy(op)]
+        for end in (*program.named("py.return"), *copies):
+            holder = flow.holder(end)
             if holder is None or holder.name not in LOOPS:
-                for one in looks(end, facts.flow):
+                for one in looks(end, flow):
                     groups[one.which].append(one)
+        put_in = {one.which for found in groups.values() for one in found if one.renewed}
+        records = (*program.calls(), *program.named("py.call_unknown")) if put_in else ()
+        begun = [one for op in records for one in looks(op, flow) if one.which in put_in and is_model(one)]
         losses = {region.span for op in program.named(*DERIVATIVES) for region in op.regions}
         for which, found in groups.items():
-            made = [one for one in found if is_model(one)]
+            made = [one for one in (*found, *begun) if one.which == which and is_model(one)]
             for one in found if made else ():
                 yield from _judged(one, made[0], facts, loss=which in losses)
 
@@ -163,7 +188,8 @@ def _judged(one: Look, model: Look, facts: Facts, *, loss: bool) -> Iterator[Obl
     for place, (key, value) in beside.items():
         read = one.reads[place]
         # What was acted upon may be recorded beside what came of it.
-        if _is_newer(value, read, one, model, facts) and not depends(facts.flow, value, (one.result,)):
+        newer = one.instead_of(read) is not None or _is_newer(value, read, one, model, facts)
+        if newer and not depends(facts.flow, value, (one.result,)):
             late.append(read)
         elif not read[1] and _is_newer(read[0], key, one, model, facts):
             early.append(key)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.endings import blended
-from jaxaudit.analyses.queries import behind, depends, last, walk
+from jaxaudit.analyses.queries import behind, depends, last, made_of, through_ops, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEGATIONS, QUANTIFIERS
@@ -30,6 +30,17 @@ def step(env, key, state, action):
     obs_first, state_first = env.reset(key)
     state = jax.tree.map(lambda x, y: jnp.where(done, x, y), state_first, state_next)
     obs = {obs}
+    return obs, state, reward, done
+"""
+
+_HELPER = """
+def step(env, key, state, action):
+    def reset(done, obs_first, state_first, obs_next, state_next):
+        return {obs}, jnp.where(done, state_first, state_next)
+
+    obs_next, state_next, reward, done = env.step(key, state, action)
+    obs_first, state_first = env.reset(key){mark}
+    obs, state = reset(done, obs_first, state_first, obs_next, state_next)
     return obs, state, reward, done
 """
 
@@ -120,6 +131,7 @@ class UnevenReset(Rule):
         Example(_STEP.format(obs="jnp.where(done, obs_first, obs_next)"), "both alike"),
         Example(_STEP.format(obs="jnp.where(~done, obs_next, obs_first)"), "the same flag, turned"),
         Example(_STEP.format(obs="done * obs_first + (1 - done) * obs_next"), "multiplied"),
+        Example(_HELPER.format(obs="jnp.where(done, obs_first, obs_next)", mark=""), "in a helper"),
         Example(_LOOP.format(h="jnp.where(done, 0.0, h)").replace("  #!", ""), "the memory is cleared"),
         Example(_WINDOW.format(mark="", more="\n        frames = jnp.where(done, x, frames)"), "the window is cleared"),
         Example(_TOLD.format(steps="steps * (1 - done)", mark=""), "a sum that starts anew where it is told of"),
@@ -179,6 +191,7 @@ def rollout(network, x, keys):
         Example(_STEP.format(obs="jnp.where(~done, obs_first, obs_next)  #!"), "turned"),
         Example(_STEP.format(obs="(1 - done) * obs_first + done * obs_next  #!"), "multiplied, the wrong way round"),
         Example(_STEP.format(obs="obs_next").replace("key)\n", "key)  #!\n"), "never reset"),
+        Example(_HELPER.format(obs="obs_next", mark="  #!"), "never reset, in a helper"),
         Example(_STEP.format(obs="jnp.where(done.any(), obs_first, obs_next)  #?"), "by any of the flags"),
         Example(_LOOP.format(h="h"), "the memory goes on"),
         Example(_WINDOW.format(mark="  #!", more=""), "the window goes on"),
@@ -303,7 +316,14 @@ def _before(value: Value, flow: Flow, through: frozenset[str]) -> Value | None:
     if op is None:
         found = behind(flow, value)
         return found[0] if len(found) == 1 else None
-    return op.operands[0] if op.name in through and op.operands else None
+    return op.operands[0] if op.operands and (op.name in through or _only_moves(op, flow, through)) else None
+
+
+def _only_moves(op: Op, flow: Flow, through: frozenset[str]) -> bool:
+    """Whether a map over one tree gives its leaves as they are, or rows of each."""
+    if op.name != "tree.map" or len(op.operands) != 1 or len(op.regions[0].params) != 1:
+        return False
+    return all(made_of(flow, end, through_ops(*through)) is op.regions[0].params[0] for end in op.regions[0].results)
 
 
 def _way(value: Value, flow: Flow) -> list[_Part]:
@@ -389,7 +409,10 @@ def _notes(program: Program, flow: Flow) -> dict[Op, Op]:
     for note in program.named("py.taken"):
         values = next((values for values in note.values or () if values), ())
         sources = (part.source for part in _way(values[0], flow)) if values else ()
-        found.update((one, note) for one in sources if not isinstance(one, Value) and _is_beside(one, note, flow))
+        calls = (one for one in sources if not isinstance(one, Value) and _is_beside(one, note, flow))
+        # Another call that gives one of the results back comes later.
+        for call in calls:
+            found.setdefault(call, note)
     return found
 
 

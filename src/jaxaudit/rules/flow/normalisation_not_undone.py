@@ -55,7 +55,10 @@ class NormalisationNotUndone(Rule):
     summary = "A normalised value is scaled back in the wrong order."
     needs = ()
 
-    valid = (Example(_FIT.format(undone="(x @ w) * std + mean", mark=""), "scaled, then shifted"),)
+    valid = (
+        Example(_FIT.format(undone="(x @ w) * std + mean", mark=""), "scaled, then shifted"),
+        Example("def update(mean, x, n):\n    return mean + (x - mean) / n\n", "a running average"),
+    )
     invalid = (
         Example(_FIT.format(undone="(x @ w + mean) * std", mark="  #!"), "shifted, then scaled"),
         Example(_FIT.format(undone="x @ w / std + mean", mark="  #!"), "scaled down again"),
@@ -90,7 +93,7 @@ class NormalisationNotUndone(Rule):
             normal = down.get((one.shift, one.scale))
             if normal is not None and one.written == "y * s + m":
                 yield proved(one.op.span, f"it undoes what line {normal.span.line} does")
-            elif normal is not None and one.op is not normal and one.written != "(y - m) / s":
+            elif normal is not None and normal not in (one.op, one.before) and one.written != "(y - m) / s":
                 yield _finding(one, normal)
         swapped = ((one, down.get((one.scale, one.shift))) for one in found if one.written == "y * s + m")
         yield from (_finding(one, normal) for one, normal in swapped if normal is not None)
@@ -101,6 +104,8 @@ class _Affine:
     """A value that is shifted by one value and scaled by another."""
 
     op: Op
+    before: Op
+    """What comes first of the two."""
     shift: tuple[object, ...]
     scale: tuple[object, ...]
     written: str
@@ -125,11 +130,11 @@ def _steps(op: Op, flow: Flow) -> Iterator[_Affine]:
             None if before is None or op.backward or op.is_derived else _WRITTEN.get((op.function, before.function))
         )
         for _, other in _sides(before, flow) if before is not None and written is not None else ():
-            for context in contexts(flow, op) if written is not None else ():
+            for context in contexts(flow, op) if before is not None and written is not None else ():
                 last, first = _who(flow, outer, context), _who(flow, other, context)
                 shift, scale = (last, first) if op.function in ("add", "subtract") else (first, last)
                 if shift != scale:
-                    yield _Affine(op, shift, scale, written or "")
+                    yield _Affine(op, before or op, shift, scale, written or "")
 
 
 def _sides(op: Op, flow: Flow) -> Iterator[tuple[Value, Value]]:

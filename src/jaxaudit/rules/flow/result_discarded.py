@@ -13,7 +13,7 @@ from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ARRAYS_OF_ITEMS
-from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS, VOCABULARY
+from jaxaudit.ir.ops import BRANCHES, KEEPING, LOOPS, MAPPED, PYTHON_LOOPS, REMARKS, VOCABULARY
 from jaxaudit.libraries.lookup import lookup, playing
 from jaxaudit.libraries.packages import JAX, computes, package
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, proved, unknown
@@ -23,6 +23,8 @@ _COPIES = frozenset(("dataclasses.replace", "copy.replace", *playing("record.cop
 """Functions that give a changed copy."""
 _TIMED = frozenset(("array.create", "array.convert", "array.dot", "array.linalg", "array.convolve", "key.draw"))
 """Ops that are done once to warm up, or again and again to measure the time."""
+_TRACING = (MAPPED | LOOPS | BRANCHES | {"jit", "grad"}) - PYTHON_LOOPS
+"""Ops whose functions JAX calls to trace them."""
 _LOOKS = REMARKS | {"py.read", "py.return", "py.rebind"}
 """Ops that read what others have stored, or say something about others, and change nothing."""
 
@@ -123,6 +125,20 @@ class ResultDiscarded(Rule):
             "    add(buffer, 0, x)  #!\n    return buffer\n",
             "an update some calls away",
         ),
+        Example(
+            "def centre(x):\n    x -= x.mean()\n    return x\n\n@jax.jit\ndef spread(x):\n"
+            "    centre(x)  #!\n    return jnp.sum(x**2)\n",
+            "a function that is taken to change its argument",
+        ),
+        Example(
+            "def clipped(grads, most):\n    return jax.tree.map(lambda g: jnp.clip(g, -most, most), grads)\n\n"
+            "def step(params, x):\n    def body(params, row):\n"
+            "        grads = jax.grad(lambda p: jnp.sum((row @ p['w']) ** 2))(params)\n"
+            "        clipped(grads, 1.0)  #!\n"
+            "        return jax.tree.map(lambda p, g: p - g, params, grads), None\n"
+            "    return jax.lax.scan(body, params, x)[0]\n",
+            "a changed copy that a loop's body does not keep",
+        ),
         Example("def f(p, g):\n    jax.tree.map(lambda a, b: a - b, p, g)  #!\n    return p\n", "a tree map"),
     )
 
@@ -145,7 +161,11 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
         yield _not_returned(op)
         return
     if not (
-        is_update(op) or _only_computes(op, facts) or _applies_gradients(op, flow) or _updates(op, facts.get(Versions))
+        is_update(op)
+        or _only_computes(op, facts)
+        or _applies_gradients(op, flow)
+        or _updates(op, facts.get(Versions))
+        or _is_idle(op, flow)
     ):
         return
     if note.guarded:
@@ -186,6 +206,15 @@ def _updates(op: Op, versions: Versions) -> bool:
         return True
     found = map(versions.of, op.results)
     return any(one is not None and one.plain for one in found)
+
+
+def _is_idle(op: Op, flow: Flow) -> bool:
+    """Whether a function of the program only computes, where JAX traces: nobody waits there, and nothing is tried."""
+    if op.name != "py.call" or not op.regions or not op.regions[0].results:
+        return False
+    around = flow.places.up(flow.places.region_of[op])
+    traced = any(holder is not None and holder.name in _TRACING for _, holder in around)
+    return traced and all(_only_looks(inner) for inner in op.regions[0].walk())
 
 
 def _only_looks(op: Op) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Node
-from jaxaudit.analyses.gradients.algebra import flowing, unstopped
+from jaxaudit.analyses.gradients.algebra import addends, flowing, unstopped
+from jaxaudit.analyses.gradients.graph import Graph
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_of
-from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, is_score, twins
+from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, is_even, is_score, twins
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.phrases import cancels, function_of, is_undecided, judged, names, unknown_reason
@@ -73,6 +74,19 @@ class MisplacedStopGradient(Rule):
                 return jax.grad(loss)(params, x, y)
             """,
             "a head on a frozen encoder",
+        ),
+        Example(
+            """
+            def wake(params, z, y):
+                model, guide = params
+                fit = -0.5 * jnp.sum((y - z @ model["w"]) ** 2, -1)
+                near = -0.5 * jnp.sum((z - y @ guide["w"]) ** 2, -1)
+                return -jnp.sum(jax.lax.stop_gradient(jax.nn.softmax(fit - near)) * near)
+
+            def step(params, z, y):
+                return jax.grad(wake)(params, z, y)
+            """,
+            "errors under fixed weights",
         ),
     )
     invalid = (
@@ -205,15 +219,15 @@ def _predictors(gradient: Gradient, terms: Sequence[Term]) -> Iterator[Obligatio
     # What cancels out elsewhere is not kept from learning by this stop.
     trained = mask.live | mask.maybe | sum(leaf.bit for leaf in gradient.silent if cancels(gradient, leaf))
     for term in terms:
-        for live, stop in _sides(term):
+        for live, stop in _sides(gradient.graph, term):
             inner = flowing(unstopped(stop))
             lost = inner & ~trained
             if live and lost and live & ~inner == 0 and lost & gradient.confirmed:
                 yield _wrong_side(gradient, stop, term.node, "side with more parameters", "other side")
 
 
-def _sides(term: Term) -> Iterator[tuple[int, Node]]:
-    """Return what flows into one side of a pair, with the `stop_gradient` around the other."""
+def _sides(graph: Graph, term: Term) -> Iterator[tuple[int, Node]]:
+    """Return what flows into one side of a pair, with the `stop_gradient` around the other; no weights."""
     match term:
         case Difference(parts=(first, second)):
             for this, other in ((first, second), (second, first)):
@@ -221,7 +235,12 @@ def _sides(term: Term) -> Iterator[tuple[int, Node]]:
                     yield this.flow, other.stop
         case Product(factors=(left, right)):
             for one, two in ((left, right), (right, left)):
-                if (stop := _stop_of(two)) is not None:
+                if (stop := _stop_of(two)) is not None and not _is_loss(graph, one):
                     yield flowing(one), stop
         case _:
             return
+
+
+def _is_loss(graph: Graph, node: Node) -> bool:
+    """Whether a factor is an error or a log-density itself, so that the other one weighs it."""
+    return is_score(node) or any(is_even(one.node) for one in addends(graph, node, reduced=True))

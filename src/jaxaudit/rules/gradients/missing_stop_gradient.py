@@ -190,6 +190,20 @@ class MissingStopGradient(Rule):
             """,
             "a product inside of what is stopped",
         ),
+        Example(
+            """
+            def loss(params, x):
+                z = x @ params["encoder"]
+                book = params["book"]
+                code = book[jnp.argmin(jnp.sum((z[:, None] - book) ** 2, -1), -1)]
+                fit = jnp.mean((code - jax.lax.stop_gradient(z)) ** 2)
+                return fit + 0.25 * jnp.mean((z - jax.lax.stop_gradient(code)) ** 2)
+
+            def step(params, x):
+                return jax.grad(loss)(params, x)
+            """,
+            "a distance that only chooses",
+        ),
     )
     invalid = (
         Example(

@@ -167,6 +167,20 @@ class WrongCustomDerivative(Rule):
         ),
         Example(
             """
+            @jax.custom_jvp
+            def length(x):
+                return jnp.sqrt(jnp.sum(x * x) + 1e-12)
+
+            @length.defjvp
+            def length_jvp(primals, tangents):
+                (x,), (dx,) = primals, tangents
+                size = length(x)
+                return size, jnp.sum((2 * x * dx)[None]) / size  #!
+            """,
+            "a factor too many, in what is the identity of positive numbers",
+        ),
+        Example(
+            """
             @jax.custom_vjp
             def power(x):
                 return x**3

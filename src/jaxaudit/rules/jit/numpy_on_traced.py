@@ -160,6 +160,15 @@ class NumpyOnTraced(Rule):
     def surprise(mu, x):
         return -jnp.sum(stats.norm.logpdf(x, mu)) + fit(mu, x)  #!
 
+    ## one of several that a function gives, and what a solver gives
+    import numpy as np
+
+    @jax.jit
+    def leading(a, b):
+        _, places = jax.lax.top_k(b, 2)
+        np.save("solution.npy", jnp.linalg.solve(a, b))  #!
+        return places.tolist()  #!
+
     ## an argument as it is
     import numpy as np
 

@@ -122,6 +122,21 @@ class RetraceEveryCall(Rule):
         for _ in range(100):
             x = make(3)(x)
         return x
+
+    ## sizes that stay as they are
+    import numpy as np
+
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    def run(signal):
+        seen = np.arange(4)
+        for i in range(100):
+            total(np.linspace(0, i, 20))
+            total(signal[np.arange(i, i + 8)])
+            total(np.isin(np.arange(100), seen))
+            seen = np.append(seen, i)
     """
     invalid = """
     ## a new function in every turn
@@ -206,6 +221,21 @@ class RetraceEveryCall(Rule):
         for _ in range(6):
             x = x - relaxer.forces(x)
         return x
+
+    ## counts, and what growing places pick out
+    import numpy as np
+
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    def run(pool):
+        used = np.arange(4)
+        for i in range(100):
+            total(np.arange(i))  #!
+        for i in range(5):
+            total(pool[used])  #!
+            used = np.append(used, i)
 
     ## an array that is joined to itself
     @jax.jit

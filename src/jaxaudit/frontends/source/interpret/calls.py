@@ -16,7 +16,7 @@ from jaxaudit.frontends.source.interpret import (
     transforms,
 )
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-from jaxaudit.frontends.source.notes import bindings, misfits
+from jaxaudit.frontends.source.notes import bindings, iterators, misfits
 from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments, unfolded
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
@@ -64,7 +64,9 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
     if refused:
         # The body never runs so: what its parameters would hold is nobody's mistake.
         return unknown_call(it, callee, given, "it does not take these arguments", span)
-    return transforms.hand_on(it, callee, given, span) if node is it.handed_on else call(it, callee, given, span)
+    if node is it.handed_on:
+        return transforms.hand_on(it, callee, given, span)
+    return iterators.called(it, callee, given, call(it, callee, given, span), span)
 
 
 def _super(it: Interpreter) -> Abstract | None:

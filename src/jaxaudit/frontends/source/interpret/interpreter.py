@@ -31,6 +31,7 @@ from jaxaudit.spans import Span, span_of
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.derivatives import Rules
     from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
+    from jaxaudit.frontends.source.notes.iterators import Opened
     from jaxaudit.frontends.source.values.arguments import Arguments
     from jaxaudit.frontends.source.values.sides import Sides
 
@@ -140,8 +141,8 @@ class Interpreter:
         self.set_up: set[int] = set()  # The linen modules whose `setup` was run.
         self.schedules: set[FunctionNode] = set()  # What optimizers call with the number of steps taken.
         self.optimizers: dict[ast.AST, FunctionValue] = {}  # For the `update` of an optimizer its `init`.
-        self.written: dict[Span, dict[str, Span]] = {}
-        """Where the options of a transformation stand, by the place of the call that made it."""
+        self.written: dict[Span, dict[str, Span]] = {}  # Options of a transformation, by the call that made it.
+        self.iterators: dict[object, Opened] = {}  # By the identity of what stands for them.
         self.classes: list[ClassValue] = []
         self.compared: dict[Span, CallFit] = {}
         """How calls compare with the parameters of what they call, those that are refused excepted."""

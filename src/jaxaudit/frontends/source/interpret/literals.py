@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.notes.iterators import drained, opened
 from jaxaudit.frontends.source.notes.orders import keys_of
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.notes.unpacking import name_of
@@ -112,7 +113,7 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
     if not isinstance(node, ast.GeneratorExp):
         note_turns(it, node)
     first = node.generators[0]
-    iterable = run_through(it.evaluate(first.iter))
+    iterable = _run_through(it, first)
     # Of what `zip` goes through, an array may have fewer rows than there are items beside it.
     single = not isinstance(iterable, Zip) or unrolled.differ(it, iterable, arrays=False)
     turns = _turns(it, node, iterable) if single else []
@@ -122,13 +123,20 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
     item, results = _run(it, node, node.generators, [node.elt], iterable)
     outside = iter(results)
     lazy = isinstance(node, ast.GeneratorExp)
-    return Sequence(rebuild(item[0], lambda leaf: leaf.at(next(outside)), it), lazy, keys=keys)
+    made = Sequence(rebuild(item[0], lambda leaf: leaf.at(next(outside)), it), lazy, keys=keys)
+    return opened(it, made, "generator", it.span(node)) if lazy else made
+
+
+def _run_through(it: Interpreter, generator: ast.comprehension) -> Abstract:
+    iterable = it.evaluate(generator.iter)
+    drained(it, iterable, it.span(generator.iter))
+    return run_through(iterable)
 
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
     """Return a dict; its entries are known one by one where its keys are, and else as one value."""
     note_turns(it, node)
-    iterable = run_through(it.evaluate(node.generators[0].iter))
+    iterable = _run_through(it, node.generators[0])
     known = _entries(it, node, _turns(it, node, iterable))
     if known is not None:
         return it.heap.new(DictBox(known))

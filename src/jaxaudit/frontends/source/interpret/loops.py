@@ -15,6 +15,7 @@ from jaxaudit.frontends.source.interpret.filled import Filled, filled
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.notes.bindings import held
+from jaxaudit.frontends.source.notes.iterators import looped
 from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import element, run_through, trip_count, turns
@@ -35,8 +36,9 @@ _MOST_PARTS = 64
 def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
     """Interpret a `for` loop."""
     note_turns(it, node)
-    iterable = run_through(it.evaluate(node.iter))
-    where = it.span(node.iter)
+    iterable = it.evaluate(node.iter)
+    looped(it, node, iterable)
+    iterable, where = run_through(iterable), it.span(node.iter)
 
     def turn(index: Leaf, records: Filled | None = None) -> Exit:
         assign(it, node.target, element(it, iterable, index, where), where)

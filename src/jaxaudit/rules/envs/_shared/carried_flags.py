@@ -16,11 +16,10 @@ from jaxaudit.rules.base import Obligation, Step, named, proved
 
 
 def is_read(value: Value, flow: Flow) -> bool:
-    """Whether something computes with a value, and does not merely hand it to a body that leaves it alone."""
-    names = walk((value,), lambda one: ahead(flow, one, through_ops("py.container")))
-    return any(
-        op.name != "py.container" and not list(entered(op, one)) for one in names for op in flow.readers.get(one, ())
-    )
+    """Whether something computes with a value, and does not merely move it or hand it to a body that does not."""
+    handed = through_ops("py.container", *MOVING)
+    names = walk((value,), lambda one: ahead(flow, one, handed))
+    return any(not handed(op) and not list(entered(op, one)) for one in names for op in flow.readers.get(one, ()))
 
 
 def carried_flags(program: Program, facts: Facts) -> Iterator[Obligation]:

@@ -8,6 +8,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.moments import moment
 from jaxaudit.analyses.lineage.origins import Context
 from jaxaudit.analyses.queries import made_of, nothing, through_ops
+from jaxaudit.analyses.versions import is_copy
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.record import record
 
@@ -34,6 +35,8 @@ class Look:
     """What is looked at, by the place where it is read: that is the same for every look of this kind."""
     made: frozenset[Value]
     """What of all these was made in the function that gives it back; the rest came in."""
+    renewed: Mapping[Key, Value]
+    """What the fields of a state are replaced by, where the result is put into a copy of it."""
 
     def place_of(self, key: Key) -> int | None:
         """Return where something that was made here is given back, by itself or in a whole."""
@@ -41,10 +44,17 @@ class Look:
         return next((self.given.index(one) for one in wholes if one in self.given), None)
 
     def beside(self, place: object, model: Look) -> tuple[Key, Value] | None:
-        """Return what stands beside the result where the model has what it reads at a place."""
+        """Return what stands beside the result where the model has what it reads at a place, or has replaced it."""
+        if (new := self.instead_of(self.reads[place])) is not None:
+            return self.given[self.end.operands.index(new)], new
         there = model.place_of(model.reads[place]) if place in model.reads else None
         at = -1 if there is None else there - model.at + self.at
         return (self.given[at], self.end.operands[at]) if 0 <= at < len(self.given) and at != self.at else None
+
+    def instead_of(self, key: Key) -> Value | None:
+        """Return what replaces something, or the field that it is taken out of, in a copy of the state."""
+        wholes = ((key[0], key[1][:upto]) for upto in range(len(key[1]), 0, -1))
+        return next((self.renewed[one] for one in wholes if one in self.renewed), None)
 
 
 def is_model(one: Look) -> bool:
@@ -53,7 +63,7 @@ def is_model(one: Look) -> bool:
 
 
 def looks(end: Op, flow: Flow) -> Iterator[Look]:
-    """Return every look whose result a function gives back beside other values."""
+    """Return every look whose result a function gives back, or puts into a record, beside other values."""
     region = flow.places.function_of(end)
     given = tuple(key_of(one, flow) for one in end.operands)
     for op in region.ops if len(given) > 1 else ():
@@ -81,7 +91,12 @@ def _look(
     region, values = flow.places.function_of(end), {key[0] for key in (*given, *reads.values())}
     homes = {one: flow.places.region_of_value(one) for one in values.difference(region.params)}
     made = frozenset(one for one, home in homes.items() if home is not None and flow.places.within(home, region))
-    return Look(op, which, end, given, given.index(key_of(result, flow)), result, reads, made)
+    renewed: dict[Key, Value] = {}
+    if is_copy(end):
+        root, path = key_of(end.operands[0], flow)
+        fields = (end.named or {}).items()
+        renewed = {(root, (*path, name)): one for name, one in fields if isinstance(one, Value) and one in end.operands}
+    return Look(op, which, end, given, given.index(key_of(result, flow)), result, reads, made, renewed)
 
 
 def key_of(value: Value, flow: Flow, context: Context | None = None) -> Key:

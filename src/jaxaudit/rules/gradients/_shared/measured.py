@@ -12,6 +12,7 @@ from jaxaudit.ir.functions import IDENTITIES, ONE_BACK
 from jaxaudit.ir.interfaces import Loop, inside_of
 from jaxaudit.ir.ops import BODIES, CUSTOM_DERIVATIVES, MOVING
 from jaxaudit.ir.record import record
+from jaxaudit.ir.values import leaves_nothing_out
 
 _ONE: Mapping[str, Callable[[float], float]] = {
     **{name: getattr(math, name) for name in "exp expm1 sqrt sin cos tan sinh cosh tanh erf erfc".split()},
@@ -45,6 +46,8 @@ _TWO: Mapping[str, Callable[[float, float], float]] = {
     "arctan2": math.atan2,
     "hypot": math.hypot,
     "logaddexp": lambda x, y: math.log(math.exp(x) + math.exp(y)),
+    "equal": lambda x, y: x == y,
+    "not_equal": lambda x, y: x != y,
     "less": lambda x, y: x < y,
     "less_equal": lambda x, y: x <= y,
     "greater": lambda x, y: x > y,
@@ -60,6 +63,7 @@ _POINTS = ((0.31, 0.23), (0.47, 0.19), (0.83, -0.11))
 _STEP = 1e-4
 _TOLERANCE = 0.02
 _SAME = 1e-9
+_NEAR = 1e-6
 
 
 @record
@@ -115,8 +119,14 @@ class Measured:
         if found is None or value is None or None in sides:
             return None
         weight = self._weights()[0]
-        passes = abs(value - weight * point[operand]) < _SAME or abs(found - weight) < _SAME
+        passes = self._is_identity(point, operand, value / weight) or abs(found - weight) < _SAME
         return Sample(found, (sides[0] - sides[1]) / (2 * _STEP), passes)  # type: ignore[operator]
+
+    def _is_identity(self, point: _Given, operand: Value, value: float) -> bool:
+        """Whether a function gives an argument back as it was, and not only where it is positive, as a norm does."""
+        other = self._own({**point, operand: -point[operand]})
+        turned = other is None or abs(other / self._weights()[0] + point[operand]) < _NEAR
+        return abs(value - point[operand]) < _NEAR and turned
 
     def _found(self, point: _Given, leaf: Value) -> float | None:
         gradients, primals, incoming = self._op.gradients or (), self._op.primals or (), self._op.cotangents or ()
@@ -219,7 +229,7 @@ class _Numbers:
             return self._looped(loop, known)[op.results.index(value)]
         if op.name == "py.const":
             return self._read(op.constant if isinstance(op.constant, int | float) else None, known)
-        if op.name in MOVING or op.name == "grad.stop" or (op.name == "array.reduce" and self._keeps(op)):
+        if op.name in MOVING or op.name == "grad.stop" or self._keeps(op):
             return self._read(next(iter(op.arguments.values()), None), known)
         if op.name == "array.dot":
             return math.prod(self._of(one, known) for one in op.operands)
@@ -252,7 +262,10 @@ class _Numbers:
         return bool(self._of(condition.results[0], _entered(condition, known, given)))
 
     def _keeps(self, op: Op) -> bool:
-        return op.function in ONE_BACK and not op.has("where") and not op.has("b")
+        """Whether an op gives the one element back: a sum of it, or the array with other axes."""
+        if op.name == "py.item":
+            return leaves_nothing_out(op.arguments.get("index"))
+        return op.name == "array.reduce" and op.function in ONE_BACK and not op.has("where") and not op.has("b")
 
     def _elementwise(self, op: Op, known: dict[Value, float]) -> float:
         function = op.function
