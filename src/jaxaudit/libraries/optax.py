@@ -181,3 +181,6 @@ _TREES = merge(
 
 ROWS = merge(_OPTIMIZERS, _LOSSES, _SCHEDULES, _TREES)
 """The public functions of optax that call no function of the user."""
+
+CHOICES = ("mask", "param_labels")
+"""Arguments that choose parameters: a tree that the parameters begin with, or a function that makes one."""

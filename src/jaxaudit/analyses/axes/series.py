@@ -31,8 +31,6 @@ class Series:
     mapped: int
     worker: Op
     """What works in order inside."""
-    sensible: bool
-    """Whether what is left has an order, and not what was taken away."""
 
 
 def series(program: Program, facts: Facts) -> Iterator[Series]:
@@ -47,9 +45,7 @@ def series(program: Program, facts: Facts) -> Iterator[Series]:
                 if worker is None or dims is None or place is None:
                     continue
                 if _is_counted(dims[place]) and _is_of_units(dims[1 - place], shapes):
-                    yield Series(op, array, dims, place, worker, sensible=False)
-                elif _is_counted(dims[1 - place]) and _is_of_units(dims[place], shapes):
-                    yield Series(op, array, dims, place, worker, sensible=True)
+                    yield Series(op, array, dims, place, worker)
 
 
 def _taken(op: Op) -> Iterator[tuple[Value, Value, int]]:

@@ -16,8 +16,9 @@ from jaxaudit.ir import Argument, Exit, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import ELEMENTWISE, PASSED_ON
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.libraries.lookup import plays
+from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, named, proved, unknown
+from jaxaudit.rules.pytrees._shared.choices import choices, misplaced
 from jaxaudit.rules.pytrees._shared.leaf_lists import (
     Order,
     absence,
@@ -42,6 +43,7 @@ from jaxaudit.rules.pytrees._shared.optimizers import (
 from jaxaudit.rules.trees import Misfit, array_for_container, describe, difference, nodes
 from jaxaudit.spans import NOWHERE
 
+_BEGINS = playing("optimizer.init")
 _RAVEL = "jax.flatten_util.ravel_pytree"
 _UNRAVEL = "jax.flatten_util.Unravel.__call__"
 
@@ -95,6 +97,12 @@ class TreeStructureMismatch(Rule):
             "a tuple for each leaf of the first",
         ),
         Example(
+            "import optax\n\ndef begin(x):\n    params = {'net': {'w': x, 'b': x}, 'out': {'w': x, 'b': x}}\n"
+            "    decay = optax.adamw(1e-3, mask={'net': {'w': True, 'b': False}, 'out': False})\n"
+            "    return optax.chain(optax.clip(1.0), decay).init(params)\n",
+            "a mask that the parameters begin with",
+        ),
+        Example(
             "def stack(trees):\n    d = jax.tree.structure(trees[0])\n"
             "    leaves = [jax.tree.leaves(t) for t in trees]\n"
             "    return jax.tree.unflatten(d, [jnp.stack(g) for g in zip(*leaves)])\n",
@@ -133,6 +141,12 @@ class TreeStructureMismatch(Rule):
             "        updates, state = tx.update(grads, state, params)  #!\n"
             "        params = optax.apply_updates(params, updates)\n    return params\n",
             "a state for a list that holds the parameters",
+        ),
+        Example(
+            "import optax\n\ndef begin(x):\n    params = {'net': {'w': x, 'b': x}, 'out': {'w': x, 'b': x}}\n"
+            "    decay = optax.adamw(1e-3, mask={'w': True, 'b': False})\n"
+            "    return optax.chain(optax.clip(1.0), decay).init(params)  #!\n",
+            "a mask for another level",
         ),
         Example(
             "import haiku as hk\nimport optax\n\ndef fit(net, key, x, loss, is_head):\n    params = net.init(key, x)\n"
@@ -219,6 +233,8 @@ class TreeStructureMismatch(Rule):
             yield from _mapped(op, flow)
         for op in program.calling(*OPTIMIZER_STEPS, *APPLIES):
             yield from _optimised(op, flow)
+        for op in program.calling(*_BEGINS):
+            yield from (_chosen(op, by, chosen) for by, chosen in choices(op, flow))
         for op in program.calling("jax.tree.unflatten"):
             yield from _in_order(op, flow) or _rebuilt(op, flow)
         for op in program.named("tree.paired"):
@@ -338,6 +354,17 @@ def _is_compared(flow: Flow, op: Op, trees: tuple[Tree, Tree]) -> bool:
 
 def _open(op: Op, reason: str) -> Obligation:
     return Obligation(op.span, Verdict.UNKNOWN, reason, raises=Raises.TRACING)
+
+
+def _chosen(op: Op, by: Op, chosen: Mapping[str, object]) -> Obligation:
+    """Judge a tree that chooses among the parameters which an optimizer is begun for."""
+    tree = op.border.trees[0] if op.border is not None and op.border.trees else None
+    if tree is None or tree.kind != "dict":
+        return _open(op, "the structure of the parameters is not known")
+    if found := misplaced(chosen, tree):
+        steps = (Step(by.span, "it is put together with a tree that chooses among the parameters here"),)
+        return _differ(op, f"what chooses among the parameters has another structure: {found}", steps)
+    return proved(op.span, "the parameters begin with the tree that chooses among them")
 
 
 def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:

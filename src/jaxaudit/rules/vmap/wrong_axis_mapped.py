@@ -269,9 +269,7 @@ def _left_over(one: _Misplaced) -> Obligation:
 
 
 def _moment(one: Series) -> Obligation:
-    """Judge a map of a function that works along an axis in its order."""
-    if one.sensible:
-        return proved(one.op.span, f"`{one.worker.function or one.worker.name}` goes along the axis that has an order")
+    """Tell of a function that works along an axis in its order, and is mapped over the axis that has one."""
     name, left = name_of(one.array), 1 - one.mapped
     what = one.worker.function if one.worker.name not in LOOPS else one.worker.name
     return Obligation(
