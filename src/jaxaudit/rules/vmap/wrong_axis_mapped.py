@@ -29,7 +29,7 @@ from jaxaudit.rules.axes._shared.phrases import (
     shape_of,
     violated,
 )
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 
 
 def steps_mapped(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
