@@ -63,8 +63,8 @@ _FUNCTIONS = merge(
 _NNX = "flax.nnx"
 
 _STREAMS = merge(
-    rows(_NNX, "key.stream", "Rngs: default", key="default", result="itself", folds=True),
-    rows(_NNX, "key.stream", "RngStream: key", key="key", result="itself", folds=True),
+    rows(_NNX, "key.stream", "Rngs: default", key="default", result="itself", roles="key.counting", folds=True),
+    rows(_NNX, "key.stream", "RngStream: key", key="key", result="itself", roles="key.counting", folds=True),
     rows(f"{_NNX}.Rngs", "key.stream", "__call__ *:"),
     rows(f"{_NNX}.RngStream", "key.stream", "__call__ *:"),
     rows(f"{_NNX}.Rngs", "key.stream", "fork:\nbroadcast split: k", result=f"{_NNX}.Rngs"),

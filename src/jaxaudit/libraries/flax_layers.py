@@ -86,8 +86,8 @@ _NNX_LAYERS = merge(
         GroupNorm: num_features num_groups group_size | x -> same()
         RMSNorm: num_features | x mask -> same()
         PReLU: negative_slope_init | inputs -> like inputs
-        Dropout: rate | inputs -> like inputs
         """, plain=_PLAIN),
+    layers(_NNX, "Dropout: rate | inputs -> like inputs", plain=_PLAIN, class_roles="module.own_draws"),
     layers(_NNX, """
         BatchNorm: num_features | x use_running_average -> same()
         """, plain=_PLAIN, class_roles="module.own_averages"),
@@ -110,7 +110,7 @@ ROWS = merge(_LINEN_LAYERS, _LINEN_CELLS, _LINEN_NORMS, _LINEN_DRAWS, _LINEN_MOR
 PARAMETERS = frozenset("kernel bias scale embedding".split())
 """What layers of linen call their own parameters: in a path their names stand behind those of layers."""
 
-MODES = {"use_running_average": False, "is_training": True}
+MODES = {"use_running_average": False, "is_training": True, "deterministic": False}
 """What says how a layer behaves, and what it is in training."""
 
 SWITCHING = (".eval", ".set_attributes", ".view")

@@ -33,6 +33,8 @@ ROLES = {
     "module.variable": "holds an array in a module, and its class says of what kind it is",
     "module.averages": "keeps running averages in the state of the module it is called in",
     "module.own_averages": "keeps running averages in itself, and changes them when it is called",
+    "module.own_draws": "keeps a stream of keys in itself, and counts what it draws when it is called",
+    "key.counting": "makes a stream of keys that counts them in a variable",
     "layer": "is a call of a layer",
     "loss.regression": "gives the error between predictions and targets",
     "nonnegative": "gives numbers that are never below zero",

@@ -42,8 +42,9 @@ def _due(one: Obligation, facts: Facts) -> Sequence[Op]:
     ops = ops_of(one, facts)
     if one.way:
         return next((way for op in ops if (way := tuple(_needed(op, reversed(one.way), facts)))), ())
-    ways = {tuple(_needed(op, _calls_around(op, facts), facts)) for op in ops}
-    return ways.pop() if len(ways) == 1 else ()
+    ways = [tuple(_needed(op, _calls_around(op, facts), facts)) for op in ops]
+    lines = {tuple((call.span.path, call.span.line) for call in way) for way in ways}
+    return ways[0] if len(lines) == 1 else ()
 
 
 def _needed(op: Op, calls: Iterable[Op], facts: Facts) -> Iterator[Op]:

@@ -220,6 +220,7 @@ CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
         Clause("aux-mishandled", "what the function gives is not known"),
         Clause("dead-parameter", "how the parameters reach the result is not known"),
         Clause("zero-gradient-path", "how the parameters reach the result is not known"),
+        Clause("term-without-gradient", "what the function reads from outside is not known"),
     ),
     "custom_jvp": (Clause("wrong-custom-derivative", "what the rule computes is not known"),),
     "custom_vjp": (Clause("wrong-custom-derivative", "what the rule computes is not known"),),

@@ -1,7 +1,7 @@
 """What `axis-conflict` finds in programs, and what it leaves alone."""
 
 import pytest
-from rules.programs import marked, said
+from rules.programs import HEADER, audited, marked, said
 
 PROGRAMS = {
     "an object that every way of a function changes": """
@@ -325,3 +325,18 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_findings_are_the_marked_ones(program: str) -> None:
     assert said(program) == marked(program)
+
+
+def test_an_axis_that_does_not_fit_is_followed_to_where_it_was_made() -> None:
+    program = """
+        def spread(prices):
+            changes = jnp.diff(jnp.log(prices))
+            return changes.T @ changes
+
+        def risk(weights):
+            return weights @ spread(jnp.exp(jnp.ones((90, 7)))) @ weights
+
+        risk(jnp.ones(7) / 7)
+        """
+    first = next(one for one in audited(program).issues if one.rule == "axis-conflict")
+    assert (3 + HEADER.count("\n"), "the axis of size 6 is made here") in [(step.line, step.text) for step in first.why]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from jaxaudit.analyses.axes.lopsided import is_lopsided
 from jaxaudit.analyses.axes.slots import Slot, origins
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.facts import Facts, remembered
@@ -72,7 +73,7 @@ class Landed:
     place: int
     """The axis that it belongs to."""
     sure: bool
-    """Whether the two axes come from two arrays; a square one may be symmetric."""
+    """Whether the two axes come from two arrays, or from one that is surely not symmetric."""
 
 
 def landed(facts: Facts) -> Iterator[Landed]:
@@ -95,5 +96,5 @@ def _landing(op: Op, vector: Value, array: Value, facts: Facts) -> Iterator[Land
         told = contradiction(dim.labels, low[0].labels) is not None
         if not told and same(dim, low[0]) and not own.isdisjoint(there) and there.isdisjoint(met):
             sources = [{slot.value for slot in one} for one in (there, met)]
-            yield Landed(op, vector, array, place, sources[0].isdisjoint(sources[1]))
+            yield Landed(op, vector, array, place, sources[0].isdisjoint(sources[1]) or is_lopsided(facts, array))
             return

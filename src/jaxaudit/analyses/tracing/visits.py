@@ -19,7 +19,7 @@ _ANYWHERE = frozenset("jit pmap scan fori map py.set_item array.create array.joi
 _TRACED_CODE = frozenset(
     """py.test py.element py.call_library py.call_unknown py.to_python py.format py.print py.item py.loop py.append
     py.store_attr py.store_global py.store_nonlocal array.numpy array.order array.select array.reshape array.expand
-    array.gather array.scatter array.split array.move py.random py.clock key.draw key.split""".split()
+    array.gather array.scatter array.split array.move py.random py.clock key.draw key.split key.stream""".split()
 )
 """Ops that rules judge in code that a transformation traces."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
+from jaxaudit.analyses.axes.roots import roots
+from jaxaudit.analyses.axes.slots import Slot
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import last, walk
@@ -14,7 +16,8 @@ from jaxaudit.analyses.shapes.facts import named as with_name
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.rules.axes._shared.joined_parts import Piece, piece_joined_with_whole
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
+from jaxaudit.rules.axes._shared.slices_met import OF_LISTS, Cut, is_array, slices_met
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Step, named, proved, unknown
 
 _DEEDS = {
     "array.map": "cannot be broadcast together",
@@ -55,6 +58,11 @@ class AxisConflict(Rule):
         rows, columns = x.shape
         return x + jnp.zeros((rows, columns)), x @ jnp.ones((columns, 3)), x.reshape(rows * columns)
 
+    ## slices of one length
+    def f(edges, x, weights):
+        inside = (edges[:-1] <= x) & (x < edges[1:]) & (edges[0] < x) & (x < edges[-1])
+        return inside, edges[:, None] - edges[None, :] + x, x[:, 1:] - x[:, :-1] * weights[1:]
+
     ## joined with its own rows
     def f(x):
         y = jnp.concatenate([jnp.zeros_like(x[:1]), x]), jnp.concatenate([x[:, :1], x], axis=1)
@@ -62,7 +70,11 @@ class AxisConflict(Rule):
 
     ## nothing known to clash
     def f(x, y):
-        return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3), x[:, 0] * x[:, 1], x[1:] + x
+        return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3), x[:, 0] * x[:, 1]
+
+    ## lists have operators too
+    def f(x):
+        return x[1:] + x
     """
     invalid = """
     ## known sizes
@@ -99,6 +111,18 @@ class AxisConflict(Rule):
         z = jnp.concatenate([x, x[:, 1:]], axis=0)  #!
         return y, z, jnp.concatenate([first, x > 0], axis=1)  #!
 
+    ## slices, with something of unknown shape
+    def f(edges, x, weights, ends):
+        inside = (edges <= x) & (x < edges[1:])  #!
+        apart = jnp.logical_and(ends < x, x >= ends[1:])  #?
+        return inside, apart, jnp.where(x > edges[..., 1:], edges[..., 1:] - edges, weights)  #!
+
+    ## a size that is not there
+    def f(state, weights):
+        assert state.tokens.ndim == 4
+        pooled = state.tokens.mean(axis=(1, 2))
+        return pooled.shape[-2], pooled.shape[2], weights  #!
+
     ## joined with its mean
     def f(x):
         return jnp.concatenate([x, x.mean(axis=-1)], axis=-1)  #!
@@ -124,17 +148,41 @@ class AxisConflict(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op in which sizes meet."""
         shapes = facts.get(Shapes)
-        pieces = dict(_pieces(program, facts.flow))
-        judged = ((op, fits) for op in program.walk() if op not in pieces and (fits := shapes.fits(op)))
-        yield from (_judge(op, fits, shapes, facts.flow) for op, fits in judged)
-        yield from (_joined_with_whole(op, one) for op, one in pieces.items())
+        found = dict(_by_relation(program, facts.flow, shapes))
+        judged = ((op, fits) for op in program.walk() if op not in found and (fits := shapes.fits(op)))
+        yield from (_judge(op, fits, shapes, facts) for op, fits in judged)
+        yield from found.values()
+        yield from _sizes_read(program, facts.flow, shapes)
         yield from (_number_indexed(op) for op in program.named("py.item") if _is_size(op.base, facts.flow))
 
 
-def _pieces(program: Program, flow: Flow) -> Iterator[tuple[Op, Piece]]:
-    for op in program.named("array.join", "array.numpy") if program.front_end == "source" else ():
-        if (found := piece_joined_with_whole(op, flow)) is not None:
-            yield op, found
+def _by_relation(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+    """Return the ops whose operands do not go together by what they are of one another, whatever their shapes."""
+    if program.front_end == "jaxpr":
+        return
+    for op in program.named("array.join", "array.numpy"):
+        if (piece := piece_joined_with_whole(op, flow)) is not None:
+            yield op, _joined_with_whole(op, piece)
+    for op, first, second in slices_met(program, flow):
+        fits = shapes.fits(op)
+        sure = is_array(first.base, flow) or shapes.of(first.base).is_array
+        listed = not sure and op.is_operator and op.function in OF_LISTS
+        if Fit.CLASHES not in fits and not (listed or op.guarded or op.questioned or _asks_about(flow, op)):
+            yield op, _met_unevenly(op, first, second, sure=sure)
+
+
+def _met_unevenly(op: Op, first: Cut, second: Cut, *, sure: bool) -> Obligation:
+    return Obligation(
+        op.span,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"slices of {named(first.base, 'an array')} of different lengths meet, whatever meets them here",
+        current="JAX raises an error as soon as this line is traced",
+        raises=Raises.TRACING,
+        expected="slices that meet leave out as many rows",
+        steps=tuple(Step(one.span, "one of them") for one in (first, second) if one.parts),
+        suggestion="cut the same number of rows off both",
+        cause=op.results,
+    )
 
 
 def _joined_with_whole(op: Op, piece: Piece) -> Obligation:
@@ -148,6 +196,32 @@ def _joined_with_whole(op: Op, piece: Piece) -> Obligation:
         steps=(Step(piece.part.span, "the piece is cut off here"),),
         suggestion=f"use `concatenate` with `axis={piece.axis}`",
         cause=op.results,
+    )
+
+
+def _sizes_read(program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    """Judge every `x.shape[i]` of an array whose number of axes is known."""
+    for op in program.named("py.item") if program.front_end == "source" else ():
+        made = None if op.base is None else flow.maker(op.base)
+        sizes, place = shapes.of(op.operands[0]).items, op.argument("index")
+        if made is None or made.name != "array.shape" or sizes is None or not isinstance(place, int):
+            continue
+        if -len(sizes) <= place < len(sizes):
+            yield proved(op.span, f"the array has {len(sizes)} axes")
+        elif not op.guarded:
+            yield _no_such_size(op, made, place, len(sizes))
+
+
+def _no_such_size(op: Op, made: Op, place: int, count: int) -> Obligation:
+    name = "an array" if made.base is None else named(made.base, "an array")
+    return Obligation(
+        op.span,
+        message=f"the size of axis {place} is asked for, and {name} has {count} axes",
+        current="Python raises `IndexError` as soon as this line runs",
+        raises=Raises.TRACING,
+        expected="the array has this axis",
+        suggestion="check which axes were reduced, indexed or squeezed before",
+        cause=op.operands,
     )
 
 
@@ -172,13 +246,14 @@ def _number_indexed(op: Op) -> Obligation:
     )
 
 
-def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligation:
+def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, facts: Facts) -> Obligation:
+    flow = facts.flow
     if Fit.CLASHES in fits and (_asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
         return unknown(op.span, "the `if` around it asks about these arrays, and what it asks is not known")
     if Fit.CLASHES in fits and _swaps_two(op) and not _is_made_by_jax(op, flow):
         return unknown(op.span, "`transpose` of two axes is a method of PyTorch, and whose array this is is not known")
     if Fit.CLASHES in fits:
-        return _conflict(op, next(context for context in shapes.contexts(op) if context.fit is Fit.CLASHES))
+        return _conflict(op, next(context for context in shapes.contexts(op) if context.fit is Fit.CLASHES), facts)
     if Fit.OPEN in fits:
         return unknown(op.span, "not all sizes that meet here are known")
     return proved(op.span, "the sizes that meet here are equal or 1")
@@ -218,7 +293,22 @@ def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:
     return False
 
 
-def _conflict(op: Op, context: Context) -> Obligation:
+def _sizes_made(op: Op, facts: Facts) -> Iterator[Step]:
+    """Return where axes were made whose sizes none of the other operands has, where they were computed."""
+    shapes, ask = facts.get(Shapes), roots(facts)
+    sizes = {value: [dim.constant for dim in shapes.of(value).dims or ()] for value in dict.fromkeys(op.operands)}
+    for value, own in sizes.items():
+        others = {size for other, known in sizes.items() if other is not value for size in known}
+        for place, size in enumerate(own):
+            made = (facts.flow.own_maker(one.value) for one in ask(Slot(value, place)))
+            makers = (
+                one for one in made if one is not None and one.operands and not one.regions and one.name != "key.draw"
+            )
+            if size is not None and len(sizes) > 1 and size not in others:
+                yield from (Step(one.span, f"the axis of size {size} is made here") for one in makers)
+
+
+def _conflict(op: Op, context: Context, facts: Facts) -> Obligation:
     deed = _DEEDS.get(op.name)
     message = f"{context.clash} {deed}" if deed and " axes" not in context.clash else context.clash
     return Obligation(
@@ -227,6 +317,7 @@ def _conflict(op: Op, context: Context) -> Obligation:
         current="JAX raises an error as soon as this line is traced",
         raises=Raises.TRACING,
         expected="the sizes that meet are equal, or one of them is 1",
+        steps=tuple(dict.fromkeys(_sizes_made(op, facts))),
         suggestion="check which axis is which: a transpose, an index `[:, None]` or another size may be missing",
         way=context.way,
         cause=op.results,

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.roots import is_known, roots
 from jaxaudit.analyses.axes.slots import Slot
-from jaxaudit.analyses.dims import same, whole
+from jaxaudit.analyses.dims import Dim, same, whole
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.pieces import astray, reordered
-from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.regroup import is_accounted_for
+from jaxaudit.analyses.shapes import ShapeFact, Shapes
+from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.rules.axes._shared.phrases import shape_of
 from jaxaudit.rules.axes._shared.reshapes import Reshape, reshapes
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
 _DEALT = """
 def accuracy(x, labels):
@@ -63,6 +66,15 @@ class FlattenOrderMismatch(Rule):
         ),
         Example(_DEALT.format(apart="x.reshape(4, 16, 3)", mark=""), "dealt out in blocks"),
         Example(
+            """
+            def encode(encoder, images):
+                b, t, h, w, c = images.shape
+                tokens = encoder(images.reshape(b * t, h, w, c))
+                return tokens.reshape(b, t, -1, tokens.shape[-1]).swapaxes(0, 1)
+            """,
+            "images of all steps, and back in order",
+        ),
+        Example(
             "def heads(keys, groups):\n    b, t, h, d = keys.shape\n"
             "    turns = jnp.tile(keys, (1, 1, groups, 1)).reshape(b, t, groups, h, d)\n"
             "    return turns, jnp.repeat(keys, groups, axis=2).reshape(b, t, h, groups, d)\n",
@@ -95,6 +107,15 @@ class FlattenOrderMismatch(Rule):
             "counted row by row",
         ),
         Example(
+            """
+            def encode(encoder, images):
+                b, t, h, w, c = images.shape
+                tokens = encoder(images.reshape(b * t, h, w, c))
+                return tokens.reshape(t, b, -1, tokens.shape[-1])  #?
+            """,
+            "images of all steps, and back",
+        ),
+        Example(
             "def heads(keys, groups):\n    b, t, h, d = keys.shape\n"
             "    return jnp.repeat(keys, groups, axis=2).reshape(b, t, groups, h, d)  #!\n",
             "each head repeated in place",
@@ -107,9 +128,50 @@ class FlattenOrderMismatch(Rule):
         found = (one for one in reshapes(facts.flow, shapes) if one.unflattens)
         # What was cut, moved and put together knows its parts better than the sizes tell.
         yield from (_judged(one) for one in found if astray(one.old, one.new) is None)
+        yield from _come_back(facts, shapes) if shapes.look is None else ()
         for op in program.named("array.map", "py.call_library") if shapes.look is None else ():
             if (op.function in COMPARISONS or op.function == "subtract" or op.loss) and len(op.operands) == 2:
                 yield from _compared(op, facts)
+
+
+def _come_back(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
+    """Judge reshapes of what code out of sight made of rows that were flattened: the rows come back as they went."""
+    ops = list(facts.program.named("array.reshape"))
+    flattened = [(op, parts) for op in ops if (parts := _rows_of(shapes.of(op.result))) is not None]
+    for op in ops if flattened else ():
+        new = shapes.of(op.result).dims or ()
+        if op.base is None or shapes.of(op.base).dims is not None or len(new) < 2:
+            continue
+        for before, (outer, inner) in flattened:
+            turned = same(new[0], inner) and same(new[1], outer) and not same(outer, inner)
+            if (turned or (same(new[0], outer) and same(new[1], inner))) and depends(
+                facts.flow, op.base, {before.result}
+            ):
+                yield _turned(op, before, outer, inner) if turned else unknown(op.span, _OUT_OF_SIGHT)
+                break
+
+
+_OUT_OF_SIGHT = "whether what happens to the rows in between leaves them in order is not known"
+
+
+def _rows_of(fact: ShapeFact) -> tuple[Dim, Dim] | None:
+    """Return the two axes that the first axis of an array was made of."""
+    labels = fact.dims[0].labels if fact.dims else frozenset()
+    factors = next((label.factors for label in labels if label.kind == "product"), ())
+    return (factors[0], factors[1]) if len(factors) == 2 else None
+
+
+def _turned(op: Op, before: Op, outer: Dim, inner: Dim) -> Obligation:
+    first, second = shown(inner), shown(outer)
+    return Obligation(
+        op.span,
+        severity=Severity.WARNING,
+        message=f"rows that were flattened from ({second}, {first}) are taken apart as ({first}, {second})",
+        current=f"what stands between is not in sight; if it keeps the rows, `{first}` and `{second}` are mixed",
+        expected="axes are taken apart in the order in which they were made one",
+        steps=(Step(before.span, "flattened here"),),
+        suggestion="reshape in the old order, then transpose",
+    )
 
 
 def _compared(op: Op, facts: Facts) -> Iterator[Obligation]:
@@ -143,6 +205,8 @@ def _other_order(op: Op, run: Label, cut: Label) -> Obligation:
 
 def _judged(one: Reshape) -> Obligation:
     span = one.op.span
+    if not one.moved and not is_accounted_for(one.old, one.new):
+        return unknown(span, f"which axes of {shape_of(one.old)} become which of {shape_of(one.new)} is not known")
     if not one.moved:
         return proved(span, f"taken apart as {shape_of(one.new)}, in the order it was made")
     return Obligation(

@@ -12,7 +12,7 @@ from jaxaudit.analyses.regroup import apart, crossings, is_accounted_for
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
-from jaxaudit.rules.axes._shared.reshapes import Reshape, exchanges_own_sizes, reshapes
+from jaxaudit.rules.axes._shared.reshapes import Reshape, exchanges_own_sizes, permutes, reshapes, undoes_cut
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved, unknown
 
 
@@ -24,7 +24,8 @@ class ReshapeMixesAxes(Rule):
     x.shape`). An axis is the same only if as many elements come after it as before. A part of an axis (`d // heads`)
     has to lie within it, and a multiple (`heads * d`) has to hold it. Parts of two axes, counted by
     `(h // p) * (w // p)`, become one axis by a transpose between two reshapes, and by no reshape alone. Parts that were
-    brought together so come back by another transpose, and not by taking them apart in the order of the cut.
+    brought together so come back by another transpose, and not by taking them apart in the order of the cut. Axes that
+    one reshape takes apart, and the next one puts together as they were, were cut for nothing.
 
     ## Why is this bad?
     A reshape does not move data. `(time, batch)` reshaped to `(batch, time)` has the right shape, but each row holds
@@ -38,7 +39,7 @@ class ReshapeMixesAxes(Rule):
         x.swapaxes(0, 1)
 
     ## When it cannot tell
-    When the sizes are plain numbers, or two axes have one name.
+    When two axes have one name, or equal sizes that are plain numbers.
     """
 
     summary = "A reshape is used where a transpose was meant, and mixes two axes."
@@ -72,6 +73,11 @@ class ReshapeMixesAxes(Rule):
             "z = laid_out(jnp.tanh(tiles(jnp.ones((R * S, C * S)))))\n",
             "tiles are laid out again",
         ),
+        Example(
+            "x = jnp.tanh(jnp.ones((12, 10, 5)))\ny = x.reshape(3, 4, 10, 5).reshape(3, 40, 5)\n"
+            "z = x.reshape(5, 10, 12).T\nw = x.reshape(12, 2, 5, 5)\nv = w.sum(axis=1), w.reshape(12, 10, 5)\n",
+            "cut in two steps, the order in memory turned round, a cut that is read",
+        ),
     )
     invalid = (
         Example(
@@ -98,6 +104,15 @@ class ReshapeMixesAxes(Rule):
             "z = laid_out(jnp.tanh(tiles(jnp.ones((R * S, C * S)))))\n",
             "tiles are laid out again without a transpose",
         ),
+        Example(
+            "def shuffled(x, groups):\n    b, h, w, c = x.shape\n    x = x.reshape(b, h, w, groups, c // groups)\n"
+            "    return x.reshape(b, h, w, c)  #!\n\n\n"
+            "def tokens(x, p):\n    b, h, w, c = x.shape\n    x = x.reshape(b, h // p, p, w // p, p, c)\n"
+            "    return x.reshape(b, -1, p * p * c)  #!\n\n\n"
+            "x = jnp.tanh(jnp.ones((2, 16, 16, 12)))\ny = shuffled(x, 3), tokens(x, 4)\n",
+            "cut, and put together without a transpose",
+        ),
+        Example("y = jnp.tanh(jnp.ones((8, 100, 12))).reshape(8, 12, 100)  #!\n", "by numbers"),
         Example("T, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(t, b, d)  #!\n", "by symbols"),
         Example("def f(x):\n    return x @ x.reshape(x.shape[::-1])  #!\n", "whatever shape it has"),
@@ -111,10 +126,14 @@ class ReshapeMixesAxes(Rule):
         """List every reshape of axes with names or symbols."""
         shapes = facts.get(Shapes)
         moved = {op for op in program.named("array.reshape") if exchanges_own_sizes(facts.flow, op)}
-        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if not one.unflattens and one.op not in moved)
-        told = {one.op for one in reshapes(facts.flow, shapes) if one.moved and one.op in moved}
-        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if one.op in told)
-        yield from (_exchanged(op) for op in moved - told)
+        undone = {op: undoes_cut(facts, op) for op in program.named("array.reshape")}
+        listed = (one for one in reshapes(facts.flow, shapes) if not one.unflattens and one.op not in moved)
+        yield from (_judged(one) if undone[one.op] is False else _uncertain(one.op) for one in listed)
+        told = {one.op for one in reshapes(facts.flow, shapes) if one.moved}
+        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if one.op in told & moved)
+        exchanged = {op for op in program.named("array.reshape") if shapes.look is None and permutes(facts, op)}
+        yield from (_exchanged(op) for op in (moved | exchanged) - told)
+        yield from (_undone(op) for op, sure in undone.items() if sure)
         yield from _mixed_parts(program, shapes)
 
 
@@ -180,6 +199,22 @@ def _crossed(op: Op, found: Crossed) -> Obligation:
         expected="both parts of an axis become one again, in the order in which they were cut",
         steps=tuple(Step(one.span, "the axes are taken apart here") for one in dict.fromkeys(cuts)),
         suggestion="bring each inner part behind the outer part of its own axis before the reshape",
+    )
+
+
+def _uncertain(op: Op) -> Obligation:
+    return unknown(op.span, "the reshape before it may have cut what is put together here")
+
+
+def _undone(op: Op) -> Obligation:
+    cut = op.base.span if op.base is not None else op.span
+    return Obligation(
+        op.span,
+        message="axes that were just taken apart are put together again as they were: nothing has moved",
+        current="the two reshapes together do what one would: what was cut is whole again",
+        expected="a transpose between the two reshapes brings the parts together that become one axis",
+        steps=(Step(cut, "the axes are taken apart here"),),
+        suggestion="transpose after the first reshape, as in `x.transpose(0, 1, 3, 2, 4, 5)`",
     )
 
 

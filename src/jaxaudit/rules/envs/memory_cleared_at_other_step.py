@@ -38,6 +38,35 @@ def update(cell, env, params, h, obs, keys):
     return jax.lax.scan(again, start, ({of}, flags))[1]
 """
 
+_NUMBERS = """
+def cell(w, h, x):
+    return jnp.tanh(h @ w + x)
+
+def update(w, h, x, keys):
+    def act(carry, key):
+        h, x, first = carry
+        h = jnp.where(first[:, None] > 0, 0.0, h)
+        h = cell(w, h, x)
+        later = x + 0.1 * h + jax.random.normal(key, (8, 4))
+        done = jnp.abs(later).max(-1) > 3.0
+        later = jnp.where(done[:, None], 0.0, later)
+        return (h, later, done.astype(jnp.float32)), {{"obs": x, "first": first}}
+
+    def again(h, step):
+{again}
+        return h, h
+
+    _, seen = jax.lax.scan(act, (h, x, jnp.ones(8)), keys)
+    return jax.lax.scan(again, h, {given})[1]
+
+update(jnp.ones((4, 4)), jnp.ones((8, 4)), jnp.ones((8, 4)), jax.random.split(jax.random.key(0), 9))
+"""
+_CLEARED = """
+        obs, first = step
+        h = jnp.where(first[:, None] > 0, 0.0, h)
+        h = cell(w, h, obs)
+"""
+
 
 class MemoryClearedAtOtherStep(Rule):
     """The memory of a policy is cleared at other steps when steps are gone through again than when they were made.
@@ -80,6 +109,7 @@ class MemoryClearedAtOtherStep(Rule):
             ),
             "cleared after the cell",
         ),
+        Example(_NUMBERS.format(again=_CLEARED, given='(seen["obs"], seen["first"])'), "flags that are numbers"),
     )
     invalid = (
         Example(_PROGRAM.format(flag="ended", more="", of="seen", mark="  #!"), "the flag of the step itself"),
@@ -107,6 +137,9 @@ class MemoryClearedAtOtherStep(Rule):
             """,
             "never cleared again",
         ),
+        Example(
+            _NUMBERS.format(again="        h = cell(w, h, step)  #!", given='seen["obs"]'), "flags that are numbers"
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -131,10 +164,22 @@ def _never_cleared(program: Program, facts: Facts, found: Sequence[_Memory]) -> 
             before = {made.span for made in _filled(first, flow)}
             for param, after in loop.successors:
                 again = next((made for made in _names(after, flow) if made.span in before), None)
+                if again is None or param is after or any(one.carry is param for one in cleared):
+                    continue
                 met = set(same_step(flow, (after,)))
-                knows = any(facts.get(Shapes).of(one).dtype in ("bool", None) for one, _ in loop.elements if one in met)
-                if again is not None and param is not after and not knows and depends(flow, after, (param,)):
+                knows = any(_may_be_flag(facts, one, first) for one, _ in loop.elements if one in met)
+                if not knows and depends(flow, after, (param,)):
                     yield _left_alone(first, param, _in_turn(again, loop, flow))
+
+
+def _may_be_flag(facts: Facts, element: Value, first: _Memory) -> bool:
+    """Whether what a turn is given of the recorded steps may tell where to clear a memory: it is no observation."""
+    dtype, flow = facts.get(Shapes).of(element).dtype, facts.flow
+    if dtype is not None:
+        return dtype == "bool"
+    recorded = moment(flow, element).value
+    observed = recorded in same_step(flow, (first.after,))
+    return not observed or depends(flow, first.flag.value, (recorded,))
 
 
 def _filled(first: _Memory, flow: Flow) -> Iterator[Op]:

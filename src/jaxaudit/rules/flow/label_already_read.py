@@ -65,6 +65,24 @@ class LabelAlreadyRead(Rule):
             "    return optax.softmax_cross_entropy_with_integer_labels(w[seen] @ w.T, ids).mean()\n",
             "hidden tokens are restored",
         ),
+        Example(
+            """
+            import optax
+
+            def loss(w, x, labels):
+                return optax.softmax_cross_entropy_with_integer_labels(x @ w, labels).mean()
+
+            def fit(w, x, labels):
+                def body(w, _):
+                    return w - 0.1 * jax.grad(loss)(w, x, labels), None
+                return jax.lax.scan(body, w, None, length=9)[0]
+
+            labels = jnp.arange(12) % 3
+            x = jnp.ones((3, 4))[labels] + jax.random.normal(jax.random.key(0), (12, 4))
+            fit(jnp.ones((4, 3)), x, labels)
+            """,
+            "examples that are made of their classes, and trained on in a loop",
+        ),
     )
     invalid = (Example(_MODEL.format(pair="logits, batch", mark="  #!"), "the token of the same step"),)
 
@@ -170,7 +188,8 @@ _BY_STEP = NORMALISED_EXPONENTIALS | {"one_hot"}
 
 def _sees_no_later_steps(beside: Sequence[Value], flow: Flow) -> bool:
     """Whether steps are read one after the other, or a triangular mask hides the later ones."""
-    elements = [loop for one in beside if (loop := flow.loop_of(one)) is not None and loop.op.name == "scan"]
+    loops = ((one, flow.loop_of(one)) for one in beside)
+    elements = [loop for one, loop in loops if loop is not None and any(one is param for param, _ in loop.elements)]
     ops = [op for one in beside if (op := flow.own_maker(one)) is not None]
     masks = [mask for op in ops if isinstance(mask := op.argument("condition", "mask"), Value)]
     hidden = (flow.maker(one) for one in walk(masks, lambda one: behind(flow, one)))

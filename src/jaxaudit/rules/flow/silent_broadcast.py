@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.axes.lopsided import is_lopsided
+from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.axes.normalised import same_values
 from jaxaudit.analyses.axes.roots import Landed, landed
 from jaxaudit.analyses.axes.symmetric import Skewed, skewed
 from jaxaudit.analyses.dims import differ, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import made_by, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
-from jaxaudit.ir.ops import PASSED_ON
+from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, broadcasts, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 from jaxaudit.rules.flow._shared.columns import columns_met
@@ -67,9 +69,10 @@ class SilentBroadcast(Rule):
             """,
             "all pairs on purpose",
         ),
+        Example("def f(x):\n    return jax.vmap(lambda row: row / row.sum(-1))(x)\n", "a row"),
         Example(
             "def f(x, y):\n    top = jnp.max(x, axis=1, keepdims=True)\n"
-            "    return (x - top) / x.std(axis=0), y - y.max(-1)\n",
+            "    return (x - top) / x.std(axis=0), y - y.max(0)\n",
             "its own maximum, with its axis",
         ),
         Example(
@@ -96,6 +99,17 @@ class SilentBroadcast(Rule):
             distances(jnp.ones((8, 3)), jnp.zeros((8, 3))), layer(jnp.ones((3, 8)), jnp.ones((8, 3)))
             """,
             "each on its own side",
+        ),
+        Example(
+            """
+            def scaled(key, x):
+                edges = jax.random.bernoulli(key, 0.5, (6, 6)).astype(float)
+                both = edges + edges.T
+                degree = both.sum(axis=1)
+                counts = edges.sum(axis=1)
+                return (both / jnp.sqrt(degree)[:, None]) / jnp.sqrt(degree), edges / counts[:, None], edges.T / counts
+            """,
+            "a symmetric matrix, and rows of its own",
         ),
     )
     invalid = (
@@ -131,8 +145,28 @@ class SilentBroadcast(Rule):
             "an action of one dimension is squeezed",
         ),
         Example("def f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n", "its own maximum"),
+        Example("def share(p):\n    return p / p.sum(axis=-1)  #?\n", "its own sum, right for one axis alone"),
         Example("def rest(p):\n    return p[:, 1:] / p[:, 1:].sum(axis=-1)  #!\n", "its own sum, of two axes or more"),
         Example("def unit(w):\n    return w / jnp.linalg.norm(w, axis=1)  #!\n", "its own length"),
+        Example(
+            """
+            def shares(states):
+                counts = jnp.zeros((4, 4)).at[states[:-1], states[1:]].add(1.0) + 1.0
+                return counts / counts.sum(axis=1)  #!
+
+            def weights(key):
+                first, second = jax.random.normal(key, (2, 9, 3))
+                scores = jnp.exp(first @ second.T)
+                return scores / scores.sum(axis=-1)  #!
+
+            def centred(rewards):
+                _, returns = jax.lax.scan(lambda g, r: (r + 0.9 * g,) * 2, jnp.zeros(8), rewards, reverse=True)
+                return returns - returns.mean(axis=1)  #!
+
+            centred(jax.random.normal(jax.random.key(0), (8, 8)))
+            """,
+            "a square matrix that is not symmetric",
+        ),
         Example(
             """
             def distances(a, b):
@@ -162,7 +196,7 @@ class SilentBroadcast(Rule):
         halves = dict(kept_and_lost(facts.flow, shapes))
         found += halves.items()
         found += ((op, one) for op, one in columns_met(facts.flow, shapes) if op not in halves)
-        found += _met_themselves(program, facts.flow, shapes)
+        found += _met_themselves(facts)
         themselves = {op for op, _ in found}
         found += [(one.op, _landed(one)) for one in landed(facts) if one.op not in themselves]
         agreed = {op: why for op, meeting in axes.agreed.items() if (why := _agreed(meeting))}
@@ -234,16 +268,17 @@ def _finding(conflict: Conflict) -> Obligation:
     )
 
 
-def _met_themselves(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+def _met_themselves(facts: Facts) -> Iterator[tuple[Op, Obligation]]:
     """Return every op where an array meets its own reduction over an axis other than the first."""
-    if program.front_end == "jaxpr":
+    if facts.program.front_end == "jaxpr":
         return
-    for op in program.named("array.map"):
+    flow, mapped = facts.flow, frozenset(mapped_ops(facts))
+    for op in facts.program.named("array.map"):
         if len(op.operands) == 2:
             for whole, part in (op.operands, op.operands[::-1]):
                 reduction = _reduction(part, flow)
                 if reduction is not None and _is_one(whole, reduction.operands[0], flow):
-                    yield from ((op, one) for one in _judge(op, whole, reduction, shapes))
+                    yield from ((op, one) for one in _judge(op, whole, reduction, facts, single=op in mapped))
 
 
 def _reduction(value: Value, flow: Flow) -> Op | None:
@@ -274,17 +309,39 @@ def _is_one(whole: Value, reduced: Value, flow: Flow) -> bool:
     )
 
 
-def _judge(op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(op: Op, whole: Value, reduction: Op, facts: Facts, *, single: bool) -> Iterator[Obligation]:
+    shapes = facts.get(Shapes)
     for context in shapes.contexts(op) or (None,):
         fact, axis = (context or shapes).of(whole), reduction.argument("axis")
         dims, rank = fact.dims, fact.least_rank
         if not isinstance(axis, int) or (dims is not None and rank < 2):
             continue
         place = axis if axis >= 0 else axis + rank
+        if dims is None and rank < 2 and axis == -1 and not single:
+            # Right for one axis, which hardly anybody counts from the end but for one of several elements.
+            yield _own_finding(op, whole, reduction, axis, sure=False)
+            return
         doubt = None if dims is None or place >= len(dims) else _doubt(dims, place)
+        if doubt is not None and _is_mislaid(facts, whole, reduction, dims):
+            doubt = None
         if place >= 1 and doubt != "none":
             yield _own_finding(op, whole, reduction, axis, sure=doubt is None)
             return
+
+
+def _is_mislaid(facts: Facts, whole: Value, reduction: Op, dims: Dims | None) -> bool:
+    """Whether a square matrix is surely not symmetric, and its reduction does not go in along both of its axes."""
+    if dims is None or len(dims) != 2 or not same(*dims) or not is_lopsided(facts, whole):
+        return False
+    alike = walk((reduction.result,), lambda one: made_by(facts.flow, one, _maps_one))
+    return not any(op.name in _PUTS_AXES for one in alike for op in facts.flow.readers.get(one, ()))
+
+
+_PUTS_AXES = REARRANGED | {"py.item"}
+
+
+def _maps_one(op: Op) -> bool:
+    return len(op.operands) == 1 and (op.name == "array.map" or op.name in PASSED_ON)
 
 
 def _doubt(dims: Dims, place: int) -> str | None:

@@ -15,6 +15,7 @@ from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
 from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores, undisturbed
+from jaxaudit.rules.jit._shared.variables import judged_variables
 from jaxaudit.spans import Span
 
 _RETURN = "return the value instead of storing it"
@@ -26,6 +27,8 @@ class TracerLeak(Rule):
     ## What it does
     Looks at attributes, globals, variables of enclosing functions, lists and dicts from outside that traced code
     assigns, and at functions with a cache (`functools.lru_cache`) that traced code calls.
+
+    Variables of `flax.nnx`, and layers that change theirs, are changed where they were made: nowhere else.
 
     ## Why is this bad?
     A tracer means something only while its function is traced. Whoever uses it later gets `UnexpectedTracerError`; a
@@ -71,6 +74,30 @@ class TracerLeak(Rule):
         parts.append(x * table(x.shape[0]))
         parts.append(x + 1)
         return jnp.stack(parts)
+
+    ## the state of a module is carried as data
+    from flax import nnx
+
+    class Norm(nnx.Module):
+        def __init__(self, size):
+            self.mean = nnx.Variable(jnp.zeros(size))
+
+        def observe(self, x):
+            self.mean[...] = 0.9 * self.mean[...] + 0.1 * x
+
+    @nnx.jit
+    def track(norm, xs):
+        graph, state = nnx.split(norm)
+
+        def body(state, x):
+            local = nnx.merge(graph, state)
+            local.observe(x)
+            return nnx.state(local), x - local.mean[...]
+
+        norm.observe(xs[0])
+        return jax.lax.scan(body, state, xs)
+
+    track(Norm(3), jnp.ones((8, 3)))
     """
     invalid = """
     ## a list from outside
@@ -105,6 +132,45 @@ class TracerLeak(Rule):
     @jax.jit
     def step(x):
         return x * table(x.shape[0])  #!
+
+    ## a variable that another trace made
+    from flax import nnx
+
+    class Norm(nnx.Module):
+        def __init__(self, size):
+            self.mean = nnx.Variable(jnp.zeros(size))
+
+        def observe(self, x):
+            self.mean[...] = 0.9 * self.mean[...] + 0.1 * x  #!
+
+    @nnx.jit
+    def track(norm, xs):
+        def body(total, x):
+            norm.observe(x)
+            return total + x, x - norm.mean[...]
+
+        return jax.lax.scan(body, jnp.zeros(3), xs)
+
+    track(Norm(3), jnp.ones((8, 3)))
+
+    ## averages and draws that layers keep in themselves
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs):
+            self.rngs = rngs
+            self.norm = nnx.BatchNorm(4, rngs=rngs)
+            self.drop = nnx.Dropout(0.1, rngs=rngs)
+
+        def __call__(self, x):
+            return self.drop(self.norm(x))  #!
+
+        def noisy(self, x):
+            return x + jax.random.normal(self.rngs.noise(), x.shape)  #!
+
+    net = Net(nnx.Rngs(0))
+    out = jax.lax.map(net, jnp.ones((5, 8, 4)))
+    slope = jax.vmap(net.noisy)(jnp.ones((8, 4)))
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -112,6 +178,7 @@ class TracerLeak(Rule):
         found = facts.get(TracingFacts)
         yield from (_judge(store, facts.flow) for store in outer_stores(found))
         yield from undisturbed(program, found, "jit")
+        yield from judged_variables(facts)
         yield from _cached(found)
 
 

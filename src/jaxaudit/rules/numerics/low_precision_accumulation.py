@@ -9,12 +9,13 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.elements import elements_of, maker_of_elements
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import ahead, nothing, sources, through_ops, walk
 from jaxaudit.analyses.ranges import Range, Ranges
 from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO, SMALL
 from jaxaudit.ir import Argument, Exit, Op, Program, Region, Value
 from jaxaudit.ir.functions import COUNTING
-from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import PYTHON_LOOPS
+from jaxaudit.ir.interfaces import Loop, given_to, made_inside
+from jaxaudit.ir.ops import ELEMENTWISE, PYTHON_LOOPS
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 
 _LOW = frozenset({"bfloat16", "float16"})
@@ -40,7 +41,8 @@ class LowPrecisionAccumulation(Rule):
         positions = jnp.arange(4096, dtype=jnp.float32)
 
     ## When it cannot tell
-    When the dtype, the size or the number of turns is not known, as in a loop that may end early. Sums along an axis
+    A long sum of terms of either sign that have no finer type, and whose total gets none, is a warning. It is left open
+    when the dtype, the size or the number of turns is not known, as in a loop that may end early. Sums along an axis
     are left alone: JAX adds half-precision numbers up in `float32`.
     """
 
@@ -73,6 +75,7 @@ class LowPrecisionAccumulation(Rule):
 
     ## a sum that fades, and a short one
     total, _ = jax.lax.scan(lambda c, _: (c * 0.9 + 1, None), jnp.zeros((), jnp.bfloat16), None, length=1000)
+    fine, _ = jax.lax.scan(lambda c, x: (c + x.astype(c.dtype), None), 0.0, jnp.ones(1000, jnp.bfloat16))
     short, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.bfloat16), None, length=100)
     """
     invalid = """
@@ -113,6 +116,35 @@ class LowPrecisionAccumulation(Rule):
 
     draws = jax.random.normal(jax.random.key(0), (1000,), dtype=jnp.bfloat16)
     total, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), draws)  #?
+
+    ## losses are cut down to be added up
+    def step(total, x):
+        loss = jnp.mean(x - 1.0)
+        return total + loss.astype(total.dtype), None
+
+    total, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), jnp.ones((512, 8)))  #!
+
+    ## a sum of squares grows until nothing is left of what is added
+    def energy(points):
+        def body(i, total):
+            return total + jnp.sum((points - points[i]) ** 2).astype(jnp.float16)
+
+        return jax.lax.fori_loop(0, points.shape[0], body, jnp.zeros((), jnp.float16))  #!
+
+    energy(jnp.ones((5000, 3)))
+
+    ## gradients over many parts of a batch, leaf by leaf, which are wanted in a finer type
+    def gradients(params, parts):
+        def step(total, part):
+            grads = jax.grad(lambda p: jnp.mean(part @ p["w"] + p["b"]))(params)
+            return jax.tree.map(lambda t, g: t + g, total, grads), None
+
+        start = jax.tree.map(lambda p: jnp.zeros(p.shape, p.dtype), params)
+        total, _ = jax.lax.scan(step, start, parts)  #!
+        return jax.tree.map(lambda t: t.astype(jnp.float32) / parts.shape[0], total)
+
+    half = {"w": jnp.ones(3, jnp.bfloat16), "b": jnp.zeros((), jnp.bfloat16)}
+    gradients(half, jnp.ones((256, 8, 3), jnp.bfloat16))
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -189,8 +221,9 @@ def _carries(loop: Loop, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
         counts = known.integer and known.finite and known.low * known.high >= 0
         if counts and (dtype != "float32" or known.constant) and limit < turns * max(known.high, -known.low) < inf:
             yield _stops(loop.op, dtype, limit, turns, known, steps)
-        elif dtype in _LOW and turns > limit:
-            yield _coarse(loop.op, dtype, turns, steps)
+        elif dtype in _LOW and turns >= limit:
+            finer = _finer(step, loop.op.results[position], ranges, flow)
+            yield _coarse(loop.op, dtype, turns, steps, finer, one_way=known.low >= 0 or known.high <= 0)
         elif dtype in _LOW:
             first = ranges.of(start)
             end = max(abs(first.low), abs(first.high)) + turns * max(known.high, -known.low)
@@ -207,6 +240,9 @@ def _turns(loop: Loop, ranges: Ranges) -> int | None:
     given = loop.op.length if loop.op.name == "scan" else loop.op.trips
     if isinstance(given, int):
         return given
+    if loop.op.name == "fori" and loop.layout(loop.body)[1] == 2:
+        first, end = (ranges.of(bound).constant for bound in loop.op.operands[:2])
+        return None if first is None or end is None else int(end - first)
     wholes = [whole for _, whole in loop.elements]
     if loop.op.name in PYTHON_LOOPS:
         wholes += [one.arguments.get("iterable") for one in loop.body.ops if one.name == "py.element"][:1]
@@ -236,11 +272,25 @@ def _added(param: Value, result: Value, flow: Flow) -> tuple[Op, Argument, tuple
         body = inner.body.results
         sums = _added(within.param, body[at], flow) if within is not None and at < len(body) else None
         return None if sums is None else (sums[0], sums[1], (inner, *sums[2]))
+    if maker.name == "tree.map":
+        return _added_in_leaves(param, found, maker, flow)
     if maker.name != "array.map" or maker.function != "add":
         return None
     x, y, *_ = (*maker.arguments.values(), None, None)
     step = y if source(x) is param else x if source(y) is param else None
     return None if step is None else (maker, step, ())
+
+
+def _added_in_leaves(param: Value, found: Value, maker: Op, flow: Flow) -> tuple[Op, Argument, tuple[Loop, ...]] | None:
+    """Return what a function of leaves adds to a carry that is a leaf of a tree."""
+    region = maker.regions[0]
+    adding = next((flow.maker(one) for one in made_inside(maker, region, found)), None)
+    trees = {own: flow.maker(whole) for own, whole in given_to(maker, region)}
+    own = next((one for one, tree in trees.items() if tree is not None and param in tree.operands), None)
+    if adding is None or own is None or adding.name != "array.map" or adding.function != "add":
+        return None
+    step = next((one for one in adding.operands if one is not own), None)
+    return None if own not in adding.operands or step is None else (adding, step, ())
 
 
 def _stops(op: Op, dtype: str, limit: int, turns: int, added: Range, steps: list[Step]) -> Obligation:
@@ -259,13 +309,31 @@ def _stops(op: Op, dtype: str, limit: int, turns: int, added: Range, steps: list
     )
 
 
-def _coarse(op: Op, dtype: str, turns: int, steps: list[Step]) -> Obligation:
+def _finer(step: Argument, total: Value, ranges: Ranges, flow: Flow) -> Op | None:
+    """Return where a finer type is cut down to what is added up, or where the sum is widened afterwards."""
+    around = through_ops(*ELEMENTWISE, "tree.map", "py.container")
+    before = sources(flow, [step] if isinstance(step, Value) else [], nothing)
+    after = walk((total,), lambda one: ahead(flow, one, around))
+    cut = [op for one in before if (op := flow.maker(one)) is not None and op.name == "array.convert"]
+    widened = [op for one in after for op in flow.readers.get(one, ()) if op.name == "array.convert"]
+    for op in cut:
+        if _is_fine(ranges.known.dtype(op.operands[0])):
+            return op
+    return next((op for op in widened if _is_fine(ranges.known.dtype(op.results[0]))), None)
+
+
+def _is_fine(dtype: str | None) -> bool:
+    return dtype in ("float32", "float64")
+
+
+def _coarse(op: Op, dtype: str, turns: int, steps: list[Step], finer: Op | None, *, one_way: bool) -> Obligation:
+    told = () if finer is None else (Step(finer.span, "the program has a finer type at hand here"),)
     return Obligation(
         op.span,
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if finer is None and not one_way else Severity.ERROR,
         message=f"{turns:,} turns add up in a `{dtype}` carry, which is exact up to {PRECISE_UP_TO[dtype]:,}",
         current="once the sum is large, small terms are lost in it",
         expected="a sum in `float32`",
-        steps=tuple(steps),
+        steps=(*steps, *told),
         suggestion="carry the sum in `float32` and convert it at the end",
     )

@@ -12,6 +12,7 @@ from jaxaudit.ir.interfaces import Loop, Part, made_inside
 from jaxaudit.ir.ops import BODIES, CARRYING, MOVING
 from jaxaudit.ir.record import replace
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
+from jaxaudit.rules.scan._shared.sums import adds, terms_of
 
 
 class StartReadInBody(Rule):
@@ -19,8 +20,9 @@ class StartReadInBody(Rule):
 
     ## What it does
     Looks at every value that a compiled loop starts with, renews, and whose body reads the start from outside. It is
-    wrong where the turn is computed from the start alone, so that no turn goes on from the one before, and where of
-    two updates side by side one is at the carried place and one at the place the loop began with.
+    wrong where the turn is computed from the start alone, so that no turn goes on from the one before, where other
+    parts of the carry go on from what is added to the start, and where of two updates side by side one is at the
+    carried place and one at the place the loop began with.
 
     ## Why is this bad?
     Nothing is raised: types and shapes fit. But every turn does the first one again.
@@ -61,6 +63,15 @@ class StartReadInBody(Rule):
 
         return jax.lax.scan(body, first, keys)
 
+    ## what came of the start is only looked at
+    def path(x0, rates):
+        def body(carry, rate):
+            _, spent = carry
+            spent = spent + rate
+            return (x0 + jnp.sin(spent), spent), None
+
+        return jax.lax.scan(body, (x0, 0.0), rates)
+
     ## a loop of one turn, as a branch
     def refreshed(wanted, x):
         x = x * 2.0
@@ -83,6 +94,16 @@ class StartReadInBody(Rule):
             return x, x
 
         return jax.lax.scan(body, x0, us)
+
+    ## one of two parts that go on from each other
+    def leapfrog(place, speed, slope):
+        def body(carry, _):
+            place, _ = carry
+            half = speed - 0.05 * slope(place)  #!
+            place = place + 0.1 * half
+            return (place, half - 0.05 * slope(place)), place
+
+        return jax.lax.scan(body, (place, speed), None, length=20)
 
     ## in a body that is compiled by itself
     def unroll(env, first, keys):
@@ -127,6 +148,8 @@ def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) ->
     carried, after = [op for op in carried if op.name not in BODIES], last(after, lambda one: _given_inside(one, flow))
     if not carried and not _runs_once(loop, flow) and _begins_anew(loop, reads, start, after, flow):
         return _finding(loop, reads[0], start, param, "every turn is computed from the start, and none goes on")
+    if not carried and _steps_from(loop, reads, start, after, flow):
+        return _finding(loop, reads[0], start, param, "every turn adds to the start, and the others go on from that")
     for op in reads:
         beside = next((one for one in carried if _is_update(op, start) and _is_update(one, param)), None)
         if beside is not None and op.name == beside.name and op.function == beside.function:
@@ -156,6 +179,14 @@ def _begins_anew(loop: Op, reads: list[Op], start: Value, after: Value, flow: Fl
     computed = depends(flow, after, [made for op in reads for made in op.results]) and after not in moved
     names = [name for one in Loop(loop).carried for name in _names(one.param, flow)]
     return computed and not depends(flow, after, names)
+
+
+def _steps_from(loop: Op, reads: list[Op], start: Value, after: Value, flow: Flow) -> bool:
+    """Whether a turn adds to the start what it computes, and another part of the carry is computed from the sum."""
+    terms = terms_of(after, flow)
+    sums = [made for op in reads if adds(op) for made in op.results if made in terms]
+    others = (other for _, other in Loop(loop).successors if other is not after)
+    return start in terms and any(depends(flow, other, sums) for other in others)
 
 
 def _names(param: Value, flow: Flow) -> Iterator[Value]:

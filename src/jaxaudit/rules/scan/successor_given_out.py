@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import behind, depends, walk
+from jaxaudit.analyses.queries import behind, depends, operands_of, walk
 from jaxaudit.analyses.versions import Ground, Versions
 from jaxaudit.ir import Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Subject, named, proved, unknown
+from jaxaudit.rules.scan._shared.sums import adds, terms_of
 
 
 class SuccessorGivenOut(Rule):
@@ -35,8 +36,9 @@ class SuccessorGivenOut(Rule):
             return h, h.sum()
 
     ## When it cannot tell
-    What is given out may be meant to be looked at alone, so all findings are warnings. Where the way in which an output
-    is made does not tell that it is a newer part, it is left open.
+    What is given out may be meant to be looked at alone, so findings are warnings, unless all other parts are given out
+    as they are carried on, and what stays behind had something added to it that was computed from it. Where the way in
+    which an output is made does not tell that it is a newer part, it is left open.
     """
 
     summary = "What a turn of a scan makes of its state is given out, and not carried on."
@@ -81,6 +83,16 @@ class SuccessorGivenOut(Rule):
             return (next_mean, spread), (next_mean, wider)
 
         return jax.lax.scan(step, (mean, spread), xs)  #?
+
+    ## a step that is taken from where the first one began
+    def run(price, level, shocks):
+        def turn(carry, shock):
+            price, level = carry
+            price = price * jnp.exp(level * shock)
+            later = level + 0.1 * (1.0 - level) + jnp.sqrt(level) * shock
+            return (price, level), (price, later)
+
+        return jax.lax.scan(turn, (price, level), shocks)  #!
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -96,12 +108,20 @@ def _judge(loop: Loop, param: Value, following: Value, facts: Facts) -> Obligati
     given = [one for one, _ in loop.stacked if one not in (param, following)]
     if _succeeds(following, param, facts):
         return proved(span, f"what a turn makes of {name} is carried on")
-    newer = next((one for one in given if _succeeds(one, param, facts)), None)
-    newer = _left_behind(loop, param, following, facts) if newer is None else newer
+    beside = _left_behind(loop, param, following, facts)
+    newer = next((one for one in given if _succeeds(one, param, facts)), beside)
     kept = {*_made_of(following, flow)} - {following}
     if newer is None or not kept.isdisjoint((newer, param)):
         return unknown(span, f"which of the results of a turn is the next {name} is not known")
-    return _finding(loop, param, following, newer)
+    sure = newer is beside and _is_step(newer, param, flow)
+    return _finding(loop, param, following, newer, Severity.ERROR if sure else Severity.WARNING)
+
+
+def _is_step(newer: Value, param: Value, flow: Flow) -> bool:
+    """Whether a value is a part of the state, and added to it what was computed from that part itself."""
+    terms = terms_of(newer, flow)
+    added = [one for one in terms if one is not param and not operands_of(flow, one, adds)]
+    return param in terms and any(depends(flow, one, (param,)) for one in added)
 
 
 def _made_of(value: Value, flow: Flow) -> Iterator[Value]:
@@ -127,13 +147,13 @@ def _left_behind(loop: Loop, param: Value, following: Value, facts: Facts) -> Va
     return beside
 
 
-def _finding(loop: Loop, param: Value, following: Value, newer: Value) -> Obligation:
+def _finding(loop: Loop, param: Value, following: Value, newer: Value, severity: Severity) -> Obligation:
     name = named(param, "this part of the state")
     other = "it is carried on as it came in" if following is param else f"{named(following)} is carried on in its place"
     handed_on = next((op for op in reversed(loop.body.ops) if op.name == "py.return"), loop.op)
     return Obligation(
         loop.op.span,
-        severity=Severity.WARNING,
+        severity=severity,
         message=f"each turn gives the newer {name} out, and {other}",
         current="no turn starts from what the turn before made",
         expected="what a turn makes of the state is what the next one starts from",

@@ -12,6 +12,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import BELOW
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import COMPUTED
 from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.jit._shared.phrases import transform
 
@@ -24,7 +25,7 @@ class UnrolledLoop(Rule):
 
     ## What it does
     Looks at `for` loops in code that `jit` and its kin stage, which carry traced values from turn to turn and run over
-    the leading axis of a traced array, or fifty times and more.
+    the leading axis of a traced array, or fifty times and more. So are comprehensions that compute in each turn.
 
     ## Why is this bad?
     Python runs the loop while JAX traces, so the program holds one copy of the body for each turn. Compile time grows
@@ -78,6 +79,14 @@ class UnrolledLoop(Rule):
             x = layer(x, key=k)
         return x
 
+    ## a comprehension that takes an array apart, and one over the layers
+    @jax.jit
+    def apply(layers, x):
+        rows = [x[i] for i in range(x.shape[0])]
+        return sum([rows[-1] @ layer for layer in layers])
+
+    apply([jnp.ones((3, 3)), jnp.zeros((3, 3))], jnp.ones((80, 3)))
+
     ## only the shape is asked for
     def total(xs):
         state = xs[0]
@@ -104,6 +113,24 @@ class UnrolledLoop(Rule):
             state = 0.9 * state + weight * x
         return state
 
+    ## a comprehension over the rows
+    @jax.jit
+    def distances(points):
+        return jnp.stack([jnp.sum((points - points[i]) ** 2, axis=-1) for i in range(points.shape[0])])  #!
+
+    ## over an array that is no argument
+    import numpy as np
+
+    schedule = np.linspace(1e-4, 0.02, 1000)
+
+    @jax.jit
+    def noised(x):
+        for i, rate in enumerate(schedule):  #!
+            x = np.sqrt(1.0 - rate) * x + i
+        return x
+
+    noised(jnp.ones(3))
+
     ## a thousand copies
     @jax.jit
     def settle(x):
@@ -124,7 +151,8 @@ class UnrolledLoop(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every Python loop in staged code that carries traced values."""
         found, shapes, flow = facts.get(TracingFacts), facts.get(Shapes), facts.flow
-        carrying = {visit.op for visit in found.of("py.loop") if _compiles(visit) is not None and _carries(visit)}
+        loops = (visit for visit in found.of("py.loop") if _compiles(visit) is not None)
+        carrying = {visit.op for visit in loops if _carries(visit) or _collects(visit.op, found)}
         for stage, elements in _loops(found):
             if elements[0].stack[-1] in carrying:
                 yield from _judge(elements, stage, shapes)
@@ -138,6 +166,13 @@ def _compiles(visit: Visit) -> Op | None:
 
 def _carries(visit: Visit) -> bool:
     return visit.op.kind == "for" and any(fact.kind is Kind.TRACED for fact in visit.facts.values())
+
+
+def _collects(loop: Op, found: TracingFacts) -> bool:
+    """Whether a comprehension computes something of traced arrays in each turn, and does not only take them apart."""
+    ops = loop.regions[0].walk() if loop.kind == "comprehension" else ()
+    computing = (op for op in ops if op.name in COMPUTED)
+    return any(found.value(value).traced_array for op in computing for value in op.operands)
 
 
 def _loops(found: TracingFacts) -> Iterable[tuple[Op, list[Visit]]]:
@@ -191,8 +226,11 @@ def _turns(test: Op, loop: Op, flow: Flow) -> int | None:
 
 
 def _counted(element: Op, shapes: Shapes) -> int | None:
-    """Return how often a loop over `range(x.shape[0])` runs, where the sizes of the array are known."""
+    """Return how often a loop over `range(x.shape[0])` or an array runs, where the sizes of the array are known."""
     iterable = element.arguments.get("iterable")
+    if isinstance(iterable, Value):
+        known = [context.of(iterable).dims for context in shapes.contexts(element)]
+        return max((dims[0].constant or 0 for dims in known if dims), default=None) or None
     if not isinstance(iterable, Mapping):
         return None
     turns = []

@@ -84,6 +84,12 @@ class HardCodedAxis(Rule):
         Example(_PROGRAM.format(inside="pass", outside="advs = advs - advs.mean()"), "outside of vmap"),
         Example("y = jax.vmap(lambda row: (row - row.mean()) / row.std())(jnp.ones((4, 3)))\n", "each row has an axis"),
         Example("y = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n", "a mean that changes nothing does no harm"),
+        Example(
+            "y = jax.vmap(lambda w, x, y: jnp.sum((x * w - y) ** 2) / x.shape[0])"
+            "(jnp.ones((8, 6)), jnp.ones((8, 6)), jnp.ones(8))\n",
+            "a sum over the features",
+        ),
+        Example("y = jax.vmap(lambda x: jnp.sum(x**2) / x.size)(jnp.ones(4))\n", "for any shape"),
         Example("y = jax.vmap(lambda x: x / jnp.exp(jnp.sum(x)))(jnp.ones(4))\n", "divided by something else"),
         Example(
             """
@@ -139,6 +145,27 @@ class HardCodedAxis(Rule):
             y = jax.vmap(lambda w, x: shortfall(w @ x), in_axes=(None, 0))(jnp.ones(3), jnp.ones((8, 3)))
             """,
             "the tail of one number",
+        ),
+        Example(
+            """
+            def spread(z, least=1.0):
+                return jnp.mean(jax.nn.relu(least - jnp.sqrt(z.var(axis=0) + 1e-4)))  #!
+
+            def terms(w, x):
+                return spread(x @ w) + spread(2.0 * x @ w)
+
+            y = jax.vmap(terms, in_axes=(None, 0))(jnp.ones((6, 4)), jnp.ones((32, 6))).mean()
+            """,
+            "what the statistic leaves is reduced again",
+        ),
+        Example(
+            """
+            def loss(w, x, y):
+                return jnp.sum((x @ w - y) ** 2) / x.shape[0]  #!
+
+            y = jax.vmap(loss, in_axes=(None, 0, 0))(jnp.ones(6), jnp.ones((32, 6)), jnp.ones(32)).mean()
+            """,
+            "one error by the number of features",
         ),
         Example(
             "def centre(row):\n    return row - jnp.mean(row, axis=0)  #?\n\njax.vmap(centre)(jnp.ones((4, 3)))\n",
@@ -292,7 +319,10 @@ def _only_axis(op: Op, value: Value, facts: Facts) -> Obligation:
     params = {param for one in maps[:1] for param, _ in Mapped(one).elements}
     given = not params.isdisjoint(sources(facts.flow, (value,), nothing))
     # What a layer gives may be normalised before the next one; what comes in has entries of different kinds.
-    sure = op.function in SPREADS and given and bool(_layers_given(op.result, facts.flow))
+    again = _reduced_again(op, facts)
+    sure = again is not None or (op.function in SPREADS and given and bool(_layers_given(op.result, facts.flow)))
+    steps = [Step(one.span, "the batch axis is taken away here") for one in maps[:1]]
+    steps += [] if again is None else [Step(again.span, "what is left is reduced here, and it is one number already")]
     return Obligation(
         op.span,
         Verdict.VIOLATED if sure else Verdict.UNKNOWN,
@@ -301,9 +331,17 @@ def _only_axis(op: Op, value: Value, facts: Facts) -> Obligation:
         message=f"`{op.function}` over axis 0 runs over the entries of one element under `vmap`, not over the batch",
         current=f"`vmap` took the batch axis away, and axis 0 of {name} is the only one that is left",
         expected="statistics of the batch are taken outside of the mapped function, those of an element over all of it",
-        steps=tuple(Step(one.span, "the batch axis is taken away here") for one in maps[:1]),
+        steps=tuple(steps),
         suggestion="take the statistic before `vmap`, or leave `axis` out where the entries are meant",
     )
+
+
+def _reduced_again(op: Op, facts: Facts) -> Op | None:
+    """Return what reduces the outcome of a reduction once more, element by element, though no axis is left."""
+    ways = walk(op.results, lambda one: ahead(facts.flow, one, _ENTRY_BY_ENTRY))
+    later = (one for value in ways for one in facts.flow.readers.get(value, ()) if one.name == "array.reduce")
+    empty = (one for one in later if facts.get(Shapes).of(one.operands[0]).dims == ())
+    return next((one for one in empty if one.argument("axis") is None), None)
 
 
 def _finding(scalar: Scalar) -> Obligation:

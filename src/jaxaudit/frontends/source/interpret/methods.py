@@ -25,6 +25,7 @@ from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, Fu
 from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, options
+from jaxaudit.ir.ops import REARRANGED
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.rows import Row
@@ -75,12 +76,31 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
             # An optimizer's `update` is given more than a dict's. Which fields of a state it reads matters.
             given = replace(given, positional=tuple([_read(it, value, span) for value in given.positional]))
             return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
+        case Attribute() if _is_of_array(name, given):
+            return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
         case Super():
             return _super_method(it, receiver, name, given, span)
         case Sequence() | TupleValue() | Const():
             return _plain_method(it, receiver, name, given, span)
         case _:
             return _unknown(it, receiver, name, given, span)
+
+
+def _is_of_array(name: str, given: Arguments) -> bool:
+    """Whether an object that has this method is an array: it is rearranged, converted, or reduced along an axis.
+
+    Modules are objects as well, whose functions are given the array first: `xp.reshape(x, 3)`.
+    """
+    row = lookup(f"array.{name}")
+    if row is None or name in _CONTAINER_METHODS or not _KEYWORDS.issuperset(given.keywords):
+        return False
+    place = row.position("axis") - 1
+    axis = given.positional[place] if 0 <= place < len(given.positional) else None
+    along = "axis" in given.keywords or (isinstance(axis, Const) and isinstance(axis.value, int))
+    if row.op == "array.convert":
+        return len(given.positional) == 1
+    written = all(isinstance(one, Const | TupleValue) for one in given.positional)
+    return written and (row.op in REARRANGED or along)
 
 
 def _is_copy(name: str, given: Arguments) -> bool:

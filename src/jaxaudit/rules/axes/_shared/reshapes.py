@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from jaxaudit.analyses.dims import ONE
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.regroup import Dims, displaced, kept
+from jaxaudit.analyses.regroup import Dims, displaced, groups, kept
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
@@ -66,6 +68,51 @@ def exchanges_own_sizes(flow: Flow, op: Op) -> bool:
     # Axes that are counted from the end stand behind those that are counted from the start.
     order = sorted(set(places), key=lambda place: (place < 0, place))
     return "reversed" in taken or (len(places) == len(taken) > 1 and len(order) == len(places) and order != places)
+
+
+def permutes(facts: Facts, op: Op) -> bool:
+    """Whether a reshape gives an array its own sizes in another order, and no transpose turns them back."""
+    base, flow = op.base, facts.flow
+    made = None if base is None else flow.maker(base)
+    turned = any(one.name == "array.permute" for one in flow.readers.get(op.result, ()))
+    # Numbers that were drawn, and those that are only counted, may stand in any order.
+    if base is None or turned or op.has("order") or (made is not None and made.name in _ANY_ORDER):
+        return False
+    pairs = [(context.of(base).dims, context.of(op.result).dims) for context in facts.get(Shapes).contexts(op)]
+    return bool(pairs) and all(_are_permuted(old, new) for old, new in pairs)
+
+
+_ANY_ORDER = frozenset(("array.create", "array.reshape", "key.draw"))
+
+
+def _are_permuted(old: Dims | None, new: Dims | None) -> bool:
+    before, after = ([one.constant for one in dims or () if one != ONE] for dims in (old, new))
+    return None not in before and before != after and Counter(before) == Counter(after)
+
+
+def undoes_cut(facts: Facts, op: Op) -> bool | None:
+    """Whether a reshape puts an axis together that the reshape before it has cut for it alone."""
+    flow, base, where = facts.flow, op.base, facts.places.region_of
+    cut = None if base is None or flow.program.front_end == "jaxpr" else flow.maker(base)
+    if base is None or cut is None or cut.name != "array.reshape" or cut.base is None:
+        return False
+    if flow.readers.get(base) != [op] or where[cut] is not where[op]:
+        return False
+    shapes = facts.get(Shapes)
+    old, between, new = (shapes.of(one).dims for one in (cut.base, base, op.result))
+    if old is None or between is None or new is None:
+        return None
+    known = all(dim.constant is not None for dim in (*old, *between, *new))
+    return _is_whole_again(old, between, new) or (False if known else None)
+
+
+def _is_whole_again(old: Dims, between: Dims, new: Dims) -> bool:
+    cuts = [places for parts, places in groups(old, between) if len(parts) == 1 < len(places)]
+    left, joined = [at for at, dim in enumerate(between) if dim != ONE], list[set[int]]()
+    for parts, places in groups(between, new):
+        own, left = left[: len(parts)], left[len(parts) :]
+        joined += [set(own)] if len(places) == 1 else []
+    return any(one.issuperset(places) for one in joined for places in cuts)
 
 
 def _own_size(flow: Flow, value: Value, base: Value) -> int | str | None:

@@ -59,8 +59,8 @@ def _chosen_from(flow: Flow, value: Value) -> list[Value]:
 def _by_name(made: Sequence[Value], given: Op, left: set[Value], facts: Facts) -> Iterator[Obligation]:
     flow = facts.flow
     for newer in made:
-        maker = facts.program.makers[newer]
-        if not flow.places.comes_before(maker, given):
+        maker = flow.maker(newer)
+        if maker is None or not flow.places.comes_before(maker, given):
             continue
         older = [one for one in given.operands if one.name in older_names(newer.name) and depends(flow, newer, (one,))]
         others = [one for one in given.operands if one not in older]

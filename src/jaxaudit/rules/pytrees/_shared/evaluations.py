@@ -56,7 +56,8 @@ def is_training(op: Op, flow: Flow, until: Op | None = None) -> bool | None:
             return given is training
         if given is not None:
             return None
-    own = plays(op.qualified.removesuffix(".__call__"), "module.own_averages")
+    layer = op.qualified.removesuffix(".__call__")
+    own = plays(layer, "module.own_averages") or plays(layer, "module.own_draws")
     order = flow.places.order
     calls = (one for tail in SWITCHING for one in flow.program.called(tail))
     switched = any(until is None or order[one] < order[until] for one in calls)

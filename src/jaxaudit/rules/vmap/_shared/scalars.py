@@ -8,11 +8,12 @@ from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.axes.normalised import behind_guards, same_values
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import Answers, readers
+from jaxaudit.analyses.queries import Answers, made_of, readers, through_ops
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Value
-from jaxaudit.ir.functions import EVEN, ONE_BACK, PICKED_POSITIONS, SPREADS
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import ADDITIONS, EVEN, ONE_BACK, PICKED_POSITIONS, SPREADS
 from jaxaudit.ir.record import record
+from jaxaudit.rules.base import named
 
 _OF_ITSELF = {
     "subtract": "a number minus its own `{}` is always 0",
@@ -47,7 +48,7 @@ def pointless(facts: Facts, shapes: Shapes) -> Iterator[Scalar]:
     for op, value in reductions(facts):
         known = [fact for context in shapes.contexts(op) if (fact := context.of(value)).is_array]
         if known and all(fact.dims == () and fact.number is None for fact in known):
-            outcome, index = outcome_for_number(op, value, flow), index_of(value)
+            outcome, index = outcome_for_number(op, value, flow) or _of_others(op, shapes, flow), index_of(value)
             # The norm of a number that always was one is merely another way to write its absolute value.
             if outcome and (op.name != "array.linalg" or index is not None):
                 yield Scalar(op, value, outcome, index)
@@ -66,6 +67,23 @@ def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
         made = _OF_ITSELF if number is value else _OF_SIZE
         return next((made[one.function].format(function) for one in own if one.function in made), "")
     return ""
+
+
+def _of_others(op: Op, shapes: Shapes, flow: Flow) -> str:
+    """Return what is wrong with the sum of one number that is divided by how long something else is."""
+    divided = (one for one in readers(flow, op.result) if one.name == "array.map" and one.function == "divide")
+    sizes = [_measured(one.argument("y"), flow) for one in divided if op.function in ADDITIONS]
+    measured = next((one for one in sizes if one is not None and shapes.of(one).dims), None)
+    if measured is None:
+        return ""
+    return f"its `{op.function}` has one term, and is divided by the size of {named(measured, 'another array')}"
+
+
+def _measured(size: Argument, flow: Flow) -> Value | None:
+    """Return of which array a number is the size."""
+    taken = through_ops("py.item", "array.convert")
+    found = flow.maker(made_of(flow, size, taken)) if isinstance(size, Value) else None
+    return found.value("a") if found is not None and found.name == "array.shape" else None
 
 
 def _is_of_itself(op: Op, value: Value, reduction: Op, flow: Flow) -> bool:
