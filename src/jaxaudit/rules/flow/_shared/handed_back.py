@@ -12,7 +12,7 @@ from jaxaudit.analyses.uses import Use, Uses
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.ir.ops import LOOPS, UNFOLLOWED
-from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
+from jaxaudit.rules.base import Obligation, Severity, Step, named, unknown
 from jaxaudit.rules.intent.names import is_unwanted, older_names
 
 _CALLS = UNFOLLOWED | {"py.call", "py.call_library"}
@@ -22,7 +22,7 @@ _Made = Mapping[int, Sequence[Value]]
 
 
 def handed_back(program: Program, facts: Facts) -> Iterator[Obligation]:
-    """List every value that a function makes in the place of one that it was given, where it gives back one of the two.
+    """List every value that is given back though a function makes another one in its place.
 
     That a value is the next one of another, a second call of the same callee tells whose result is given back in the
     place of what it was given; or its name, where all else that is given back was made of it.
@@ -65,9 +65,7 @@ def _by_name(made: Sequence[Value], given: Op, left: set[Value], facts: Facts) -
         older = [one for one in given.operands if one.name in older_names(newer.name) and depends(flow, newer, (one,))]
         others = [one for one in given.operands if one not in older]
         told = [one for one in others if depends(flow, one, (newer,))]
-        if newer in left and not older:
-            yield proved(maker.span, f"`{newer.name}` is what is given back")
-        elif older and told and len(told) == len(others) and not _is_kept(newer, left, facts):
+        if older and told and len(told) == len(others) and not _is_kept(newer, left, facts):
             yield _finding(older[0], newer, maker, given)
         elif older:
             yield unknown(maker.span, f"whether {named(older[0])} or `{newer.name}` is to be given back is not known")
@@ -100,8 +98,9 @@ def _callee(op: Op) -> tuple[str, str]:
 
 
 def _is_kept(newer: Value, left: set[Value], facts: Facts) -> bool:
-    """Whether a value is given back, put where others find it, or shown."""
-    return newer in left or bool(facts.get(Uses).of(newer) & _KEPT)
+    """Whether a value is given back, put where others find it, or shown; where no use is known, it may be."""
+    uses = facts.get(Uses).of(newer)
+    return newer in left or not uses or bool(uses & _KEPT)
 
 
 def _finding(old: Value, newer: Value, made: Op, given: Op, like: Op | None = None) -> Obligation:
