@@ -12,8 +12,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.queries import entered, holders, walk
 from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir.functions import GIVING_BACK
 from jaxaudit.ir.interfaces import Loop, given_as, given_to, leaves_as, made_inside
 from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS, SIZED_BY
 from jaxaudit.ir.values import index_parts
@@ -132,7 +134,7 @@ def _before(flow: Flow, value: Value) -> Iterator[Value]:
     elif op.name in _PASSED:
         for region in op.regions:
             yield from _out_of_shared(flow, op, region, value) if region.shared else made_inside(op, region, value)
-    elif op.name in _WHOLE or op.qualified in _SAME:
+    elif op.name in _WHOLE or op.qualified in _SAME or _gives_back(flow, op):
         yield from op.operands
 
 
@@ -152,7 +154,7 @@ def _after(flow: Flow, value: Value, calls: Collection[Op]) -> Iterator[Value]:
     for op in flow.readers.get(value, ()):
         if op.name in _CROSSED:
             yield from entered(op, value) if not op.regions[0].shared else ()
-        elif _is_shared(op) and not any(_is_missed(flow, value, one, op) for one in calls):
+        elif (_is_shared(op) or _gives_back(flow, op)) and not any(_is_missed(flow, value, one, op) for one in calls):
             yield from op.results
     for region in flow.leaving.get(value, ()):
         holder = flow.places.holder.get(id(region))
@@ -232,6 +234,12 @@ def _leads_past(flow: Flow, call: Op, region: Region) -> bool:
 def _is_shared(op: Op) -> bool:
     """Whether what an op gives has the very arrays of its operands, or some of them."""
     return op.name in _WHOLE or op.name == "py.unpack" or op.qualified in _SAME or op.qualified in _PARTED
+
+
+def _gives_back(flow: Flow, op: Op) -> bool:
+    """Whether an op gives an array of JAX back as it is, and no copy of an array of NumPy."""
+    alone = len(op.arguments) == len(op.operands) == 1
+    return op.qualified in GIVING_BACK and alone and is_array(flow, op.operands[0], {})
 
 
 def _around(flow: Flow, op: Op, value: Value) -> Iterator[tuple[Op, Value]]:

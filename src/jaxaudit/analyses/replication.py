@@ -151,7 +151,7 @@ class Devices:
     def _region(self, region: Region) -> None:
         for op in region.ops:
             if op.regions:
-                made = self._inside(op)
+                made = self._inside(op) if op.name != "grad" else self._derived(op) or self._inside(op)
             elif op.name == "collective":
                 made = [self._reduced(op)] * len(op.results)
             else:
@@ -267,6 +267,21 @@ class Devices:
             return [whole.unclear()] * len(op.results)
         chooses = reduce(Spread.__or__, given[: len(given) - len(op.regions[0].params)], _SAME)
         return found if op.name in ("py.call", "jit") or chooses == _SAME else [one | chooses for one in found]
+
+    def _derived(self, op: Op) -> list[Spread] | None:
+        """Return what a value and its gradients are: those of a loss that every device computes of its own differ too.
+
+        Where JAX checks what is equal, it adds up the gradient of what all devices share.
+        """
+        given = [self.of(value) for value in op.operands]
+        values = self._through(op, op.regions[0], given) or []
+        count, places = len(values), op.differentiated
+        if not values or places is None or len(op.results) != count + len(places):
+            return None
+        whole = reduce(Spread.__or__, values)
+        own = [given[at] if isinstance(at, int) and at < len(given) else whole.unclear() for at in places]
+        added_up = self.op.name == "shard_map" and is_checked(self.op)
+        return [*values, *(one if added_up else one | Spread(whole.sure, whole.open) for one in own)]
 
     def _through(self, op: Op, region: Region, given: list[Spread]) -> list[Spread] | None:
         """Return what one region of an op leaves."""

@@ -244,6 +244,8 @@ class Attributes:
     wrapper_id = _number("made")
     """The object that a transformation made, by number: one that is made once is compiled once."""
     wrapped = _span("wrapped")
+    other_half = _span("other")
+    """Where what a class is taken apart into is put together again, or the other way round."""
     option_places = _table("places")
     """Where the options of a transformation are written, by keyword."""
     captured = _items("captured")
@@ -253,6 +255,8 @@ class Attributes:
     by_default = _items("by_default")
     """For each operand whether it is one that a caller may leave out: only where it is given is it traced."""
     """The arguments that equal nothing but themselves: name, youngest value and object when made, and where."""
+    equal_by = _items("equal_by")
+    """The static objects whose class says when they are equal: number, class, what is compared, what is not, where."""
     given = _items("given")
     """What each argument of a transformed function is: `array`, `numpy`, `number`, ..."""
     misfits = _items("misfits")
@@ -293,6 +297,8 @@ class Attributes:
     length = _anything("length")
     reverse = Attribute[bool | None]("reverse", bool, default=False, otherwise=None)
     """Whether a scan runs from the last step to the first; None where that is computed."""
+    runs = _flag("runs")
+    """Whether anything runs while a context manager holds, and functions are not merely defined or compiled there."""
     every_turn = _flag("every_turn")
     """Whether each turn of a comprehension gives one item: no condition leaves any out."""
     chained = _flag("chained")

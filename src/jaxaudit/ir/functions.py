@@ -97,6 +97,8 @@ ORDERINGS = BELOW | ABOVE
 EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
+OF_LISTS = COMPARISONS | _ids("add multiply")
+"""Lists have operators for these as well."""
 MIRRORED = {
     "greater": "less",
     "greater_equal": "less_equal",
@@ -273,6 +275,13 @@ COUNTS = _ids("count_nonzero")
 """Return how many elements are true."""
 GROUPED_SUMS = _ids("segment_sum bincount")
 """Add up what belongs to each group, or count it, along the first axis."""
+READ_WHILE_TRACING = _ids(
+    """enable_x64 default_matmul_precision default_device numpy_dtype_promotion debug_nans debug_infs check_tracer_leaks
+    set_mesh use_abstract_mesh"""
+)
+"""Settings of JAX that hold inside of a `with`, for what is traced and run there."""
+GIVING_BACK = _ids("jax.numpy.asarray jax.device_put jax.lax.stop_gradient")
+"""Give an array of JAX back as it is, with its memory, where nothing else is asked for."""
 NUMBERS_OF_DEVICES = _ids("device_count local_device_count axis_size")
 """Return how many devices there are."""
 SUMS_OVER_DEVICES = _ids("psum psum_scatter")
@@ -285,6 +294,8 @@ UNROLLING_LAYERS = _ids("flax.linen.RNN.__call__ flax.nnx.RNN.__call__")
 """Layers that run a cell for every step of a sequence and give what it gives in each."""
 CUMULATIVE = _ids("cumsum cumprod nancumsum nancumprod cummax cummin cumlogsumexp accumulate")
 """Return for every position the sum, product or extreme of all elements up to it."""
+IN_ORDER = _ids("convolve correlate fft rfft diff gradient trapezoid unwrap")
+"""Take each element of an axis together with those before and behind it, or with its place."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
     """floor_divide count_nonzero nextafter clz histogram histogram2d histogramdd population_count
     left_shift right_shift shift_right_logical array_equal allclose"""

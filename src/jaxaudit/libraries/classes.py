@@ -4,6 +4,7 @@
 static. `init`: its constructor takes its fields. `frozen`: its objects do not change. `model`: its objects are trees of
 their arrays, and can be called. `neutral`: nothing that matters to JAX. `stateless`: a base without fields and
 constructor of its own. `named`: a constructor that takes its fields also takes the keywords `name` and `parent`.
+`immutable`: setting an attribute of its objects raises.
 `refuses`: it refuses arrays as defaults of fields, as Python's own dataclasses do.
 `structural`: whatever has its members counts as an instance.
 `renamed`: the parameter of a field has its name without underscores in front. `assigned`: an annotation alone makes no
@@ -32,8 +33,9 @@ typing.runtime_checkable typing_extensions.runtime_checkable: neutral
 """
 
 _BASES = """
-equinox.Module: registered fields init model refuses
-flax.training.train_state.TrainState flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct: registered fields init refuses
+equinox.Module: registered fields init model immutable refuses
+flax.training.train_state.TrainState flax.struct.PyTreeNode: registered fields init immutable refuses
+simple_pytree.Pytree penzai.pz.Struct: registered fields init refuses
 flax.linen.Module: init named refuses
 pydantic.BaseModel: init
 flax.nnx.Module flax.nnx.Pytree: model stateless

@@ -13,7 +13,8 @@ _LINEN = "flax.linen"
 
 _MODULE = merge(
     rows(f"{_LINEN}.Module", "key.draw", "init: rngs *args", key="rngs", roles="module.init", folds=True),
-    rows(f"{_LINEN}.Module", "key.draw", "apply: variables *args", key="rngs", roles="module.apply", folds=True),
+    rows(f"{_LINEN}.Module", "key.draw", "apply: variables *args", key="rngs", roles="module.apply module.scoped",
+         folds=True),
     rows(f"{_LINEN}.Module", "key.draw", "init_with_output lazy_init: rngs *args", key="rngs", folds=True),
     rows(f"{_LINEN}.Module", "key.stream", "make_rng: name"),
     # What a bound module is asked for later draws, or does not: an evaluation needs no dropout.

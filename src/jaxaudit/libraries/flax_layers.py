@@ -39,7 +39,8 @@ _LINEN_NORMS = layers(_LINEN, """
     """, plain=_PLAIN, roles="module.reads", class_roles="module.averages")
 _LINEN_DRAWS = merge(
     # Without a key of its own a layer draws from the stream of its module.
-    layers(_LINEN, "Dropout: rate broadcast_dims deterministic | inputs deterministic rng -> like inputs", call_key="rng"),
+    layers(_LINEN, "Dropout: rate broadcast_dims deterministic | inputs deterministic rng -> like inputs", call_key="rng",
+           class_roles="module.draws"),
     layers(_LINEN, """
         MultiHeadAttention MultiHeadDotProductAttention: num_heads dtype param_dtype qkv_features out_features | inputs_q inputs_k inputs_v -> attended(out_features)
         SelfAttention: num_heads dtype param_dtype qkv_features out_features | inputs_q mask deterministic dropout_rng sow_weights -> attended(out_features)

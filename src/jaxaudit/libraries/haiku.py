@@ -119,6 +119,8 @@ _LAYERS = merge(
         DeepRNN.initial_state ResetCore.initial_state: batch_size
         """),
     rows(_NAME, "array.convolve", "avg_pool max_pool: value window_shape strides padding -> pooled_everywhere(value, window_shape, strides, padding)"),
+    rows(f"{_NAME}.data_structures", "tree.other", "partition: predicate structure\nfilter: predicate structure",
+         roles="tree.parted"),
     rows(f"{_NAME}.data_structures", "tree.other", """
         is_subset:
         merge: *structures

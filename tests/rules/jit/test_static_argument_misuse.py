@@ -47,7 +47,7 @@ PROGRAMS = {
     "a base that says how to hash": """
         class Base:
             def __eq__(self, other):
-                return True
+                return True  #? equal-static-arguments
             def __hash__(self):
                 return 1
         class Agent(Base):

@@ -73,7 +73,7 @@ PROGRAMS = {
                 return jnp.mean((lax.psum(x @ w, "model") - y) ** 2)
 
             grad = lax.pmean(jax.grad(loss)(w), "model")  #! wrong-collective
-            return w - 0.1 * grad
+            return w - 0.1 * grad  #! missing-cross-device-reduction
 
         def right(w, x, y):
             def loss(w):

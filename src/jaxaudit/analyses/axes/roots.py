@@ -7,6 +7,7 @@ with another one comes from both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
 
 from jaxaudit.analyses.axes.lopsided import is_lopsided
 from jaxaudit.analyses.axes.slots import Slot, origins
@@ -78,11 +79,11 @@ class Landed:
 
 def landed(facts: Facts) -> Iterator[Landed]:
     """Return every vector that meets another axis of an array than the one it has its entries from."""
-    for op in facts.program.named("array.map"):
-        first, second, *more = (*op.operands, None, None)
-        for vector, array in ((first, second), (second, first)):
-            if vector is not None and array is not None and more == [None, None]:
-                yield from _landing(op, vector, array, facts)
+    for op in facts.program.named("array.map", "array.select"):
+        # A choice is made of what decides and of both sides, each of which may be a vector.
+        pairs = list(permutations(op.operands, 2)) if len(op.operands) == 2 or op.name == "array.select" else []
+        found = [one for vector, array in pairs for one in _landing(op, vector, array, facts)]
+        yield from found[:1] if op.name == "array.select" else found
 
 
 def _landing(op: Op, vector: Value, array: Value, facts: Facts) -> Iterator[Landed]:

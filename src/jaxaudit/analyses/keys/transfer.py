@@ -131,9 +131,14 @@ class TransferTable:
         iterable, index = op.arguments.get("iterable"), op.arguments.get("index")
         turn = self._argument(index, read, self.terms.number(0))
         if isinstance(iterable, Value):
-            return (self.terms.row(self._base(iterable, read), turn),)
+            base = self._base(iterable, read)
+            if isinstance(base, Repeat) and base.tag[-1].name == "array.map":
+                return (base.base,)
+            return (self.terms.row(base, turn),)
         if isinstance(iterable, tuple):
             items = tuple(self._argument(item, read, self.terms.number("?")) for item in iterable)
+            if len(items) > 1 and set(items) == {items[0]}:
+                return (items[0],)
             return (self.terms.row(self.terms.make(Stack, items, True), turn),)
         if not isinstance(iterable, Mapping):
             return (None,)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
+from jaxaudit.analyses.queries import made_of, nothing
 from jaxaudit.ir import Op, Symbol, Value
 from jaxaudit.ir.interfaces import Loop, Part, given_to
 from jaxaudit.ir.record import record
@@ -21,10 +22,13 @@ _BRANCHES = 3
 """How many branches inside one another are followed."""
 
 Way = tuple[str, ...]
+_CHOSEN = "part chosen on line "
 
 _ONE = {"tree.leaf": "like", "key.within": "value"}
 """Ops that give something like one of their arguments."""
 _FILTERS = playing("model.filter", "model.partition")
+_BY_TREE = "tree "
+"""How the way through a filter begins that a tree describes, and no predicate."""
 _STATES = playing("train_state.create", "train_state.replace", "train_state.step")
 
 
@@ -141,9 +145,11 @@ def _taken(flow: Flow, op: Op, value: Value) -> tuple[Value, Way] | None:
     """Return the tree that a part was taken from, and the way to it."""
     base = op.arguments.get("base")
     if op.qualified in _FILTERS:
-        return _filtered(op)
+        return _filtered(flow, op)
     if plays(op.qualified, "model.state"):
         return _state(op)
+    if plays(op.qualified, "tree.parted"):
+        return _parted(op)
     if not isinstance(base, Value):
         return None
     if op.name == "py.attr":
@@ -165,15 +171,26 @@ def _part(flow: Flow, base: Value, index: int | str) -> tuple[Value, Way] | None
     if made is not None and kept is not None:
         tree = _argument(made, kept.param)
         return None if tree is None else (tree, ())
+    if made is not None and plays(function, "tree.parted"):
+        return _parted(made, f"[{index}]")
     if made is not None and plays(function, "model.partition") and index in (0, 1):
-        part = _filtered(made)
+        part = _filtered(flow, made)
         return part if part is None or index == 0 else (part[0], (f"not {part[1][0]}",))
     return base, (f"[{index!r}]",)
 
 
-def _filtered(op: Op) -> tuple[Value, Way] | None:
+def _parted(op: Op, place: str = "") -> tuple[Value, Way] | None:
+    """Return the tree that a function of the caller's chooses entries from: each call may choose others."""
+    tree = _argument(op, "structure")
+    return None if tree is None else (tree, (f"{_CHOSEN}{op.span.line}{place}",))
+
+
+def _filtered(flow: Flow, op: Op) -> tuple[Value, Way] | None:
+    """Return what a filter leaves parts out of, and by what: a predicate, or a tree that says so leaf by leaf."""
     tree, spec = _argument(op, "pytree"), op.arguments.get("filter_spec")
-    if tree is None or not isinstance(spec, Symbol) or not op.arguments.keys() <= {"pytree", "filter_spec"}:
+    if isinstance(spec, Value):
+        spec = f"{_BY_TREE}{made_of(flow, spec, nothing).id}"
+    if tree is None or not isinstance(spec, str) or not op.arguments.keys() <= {"pytree", "filter_spec"}:
         return None
     return tree, (f"<{spec}>",)
 
@@ -286,6 +303,21 @@ def _argument(op: Op, name: str) -> Value | None:
     return value if isinstance(value, Value) else None
 
 
+def left_out(flow: Flow, part: Value, whole: Tree, context: Context) -> bool:
+    """Whether one value is a tree without some of its leaves, as another tree that was made for it says."""
+    inner = skeleton(flow, part, context)
+    if whole.value is None:
+        # An object that is known field by field is put together anew wherever it is needed as a whole.
+        built, way = inner.op, Way()
+        same_tree = built is not None and built.name == "py.container" and list(built.operands) == list(whole.values())
+    else:
+        outer = skeleton(flow, whole.value, context)
+        way, same_tree = outer.way, same(flow, inner.origin, outer.origin)
+    further = [step.removeprefix("not ") for step in inner.way[len(way) :]]
+    filtered = all(step.startswith("<") for step in further) and any(step[1:].startswith(_BY_TREE) for step in further)
+    return same_tree and filtered and inner.way[: len(way)] == way
+
+
 def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
     """Return the key under which the structure of one value lies in that of another, or an empty text.
 
@@ -295,5 +327,5 @@ def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
     further = inner.way[len(outer.way) :]
     if not further or inner.way[: len(outer.way)] != outer.way:
         return ""
-    named = all(step.startswith(("['", '["')) for step in further)
+    named = all(step.startswith(("['", '["', _CHOSEN)) for step in further)
     return "".join(further) if named and same(flow, inner.origin, outer.origin) else ""

@@ -15,8 +15,9 @@ from jaxaudit.analyses.shapes.facts import as_number
 from jaxaudit.analyses.shapes.facts import named as with_name
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Exit, Op, Program, Value
+from jaxaudit.ir.functions import OF_LISTS
 from jaxaudit.rules.axes._shared.joined_parts import Piece, piece_joined_with_whole
-from jaxaudit.rules.axes._shared.slices_met import OF_LISTS, Cut, is_array, slices_met
+from jaxaudit.rules.axes._shared.slices_met import Cut, is_array, slices_met
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Step, named, proved, unknown
 
 _DEEDS = {

@@ -69,18 +69,24 @@ class NothingToReduce(Rule):
             "def share(x, w):\n    return jax.nn.softmax(x @ w)  #?\n\nshare(jnp.ones((8, 3)), jnp.ones((3, 1)))\n",
             "one output has nothing to compete with",
         ),
+        Example(
+            "def contrast(first, second):\n    score = first @ second\n"
+            "    return -jax.nn.log_softmax(score[None])[0]  #!\n\n"
+            "jax.vmap(contrast)(jnp.ones((8, 4)), jnp.ones((8, 4)))\n",
+            "one pair under `vmap`, without those that it competes with",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reduction that would say nothing of one number, outside of `vmap`."""
         mapped = set(mapped_ops(facts))
         for op in program.named("array.reduce", "array.order", "array.normalise"):
-            if op in mapped or not op.operands:
+            if not op.operands:
                 continue
             value = op.operands[0]
             if op.name == "array.normalise":
                 yield from self._share(op, value, facts)
-            elif op.argument("axis") is None:
+            elif op.argument("axis") is None and op not in mapped:
                 yield from self._of_all(op, value, facts)
 
     def _of_all(self, op: Op, value: Value, facts: Facts) -> Iterator[Obligation]:
@@ -103,7 +109,7 @@ class NothingToReduce(Rule):
         sizes = [dims[axes[0]].constant for dims in known if dims and -len(dims) <= axes[0] < len(dims)]
         sure = len(axes) == 1 and bool(sizes) and len(sizes) == len(known)
         if sure and all(size == 1 for size in sizes):
-            yield _alone(op, value, axes[0])
+            yield _alone(op, value, axes[0], sure=_is_new(value, facts))
         elif sure and all(size is not None and size > 1 for size in sizes):
             yield proved(op.span, f"it is over {sizes[0]} entries")
         else:
@@ -123,13 +129,21 @@ def _number(op: Op, value: Value, outcome: str, facts: Facts) -> Obligation:
     )
 
 
-def _alone(op: Op, value: Value, axis: int) -> Obligation:
+def _is_new(value: Value, facts: Facts) -> bool:
+    """Whether the only axis of an array was just put there, around one number."""
+    made = facts.flow.maker(value)
+    adds = made is not None and (made.name == "array.expand" or made.arguments.get("index", 0) is None)
+    shapes = facts.get(Shapes)
+    return made is not None and adds and all(shapes.of(one).dims == () for one in made.operands)
+
+
+def _alone(op: Op, value: Value, axis: int, *, sure: bool) -> Obligation:
     share = 0 if op.function == "log_softmax" else 1
     return Obligation(
         op.span,
-        Verdict.UNKNOWN,
+        Verdict.VIOLATED if sure else Verdict.UNKNOWN,
         f"axis {axis} has one entry; whether its size is a setting that may grow is not known",
-        severity=Severity.WARNING,
+        severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"axis {axis} of {named(value)} has one entry, so `{op.function}` is always {share}",
         current=f"the result is {share} whatever {named(value)} is, and no gradient goes through it",
         expected="several entries compete along this axis, or one output goes through a `sigmoid`",

@@ -14,6 +14,7 @@ from jaxaudit.ir.interfaces import Recurrence
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts, is_whole
+from jaxaudit.rules.axes._shared.mirrors import judged_mirrors
 from jaxaudit.rules.axes._shared.phrases import axis_of, makers, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 
@@ -66,18 +67,35 @@ def waves(key):
 """
 
 
+_MIRRORED = """
+def pictures(key, n):
+    ys, xs = jnp.meshgrid(jnp.arange(16), jnp.arange(16), indexing="ij")
+    bars = jnp.where((ys < 5) & (xs < 9), 1.0, 0.0)
+    return bars[None, :, :, None] + 0.1 * jax.random.uniform(key, (n, 16, 16, 3))
+
+
+def mirror(key, picture):
+    return {mirrored}{mark}
+
+
+def augmented(key, batch):
+    return jax.vmap(mirror)(jax.random.split(key, 8), batch)
+
+
+augmented(jax.random.key(0), pictures(jax.random.key(1), 8))
+"""
+
+_CHOSEN = "jnp.where(jax.random.bernoulli(key), {}, picture)"
+_BRANCHED = "jax.lax.cond(jax.random.uniform(key) < 0.5, lambda one: jnp.flip(one, axis={}), lambda one: one, picture)"
+
+
 class ShiftedAlongOtherAxis(Rule):
     """An array is shifted along one axis, and filled or added up along another.
 
     ## What it does
     A cumulative function whose result is moved by one place (or which is given what was moved so) leaves out the
-    element itself. It has to be moved along the very axis that is added up.
-
-    Neighbours along an axis with one element for each key have nothing to do with one another: an array that has an
-    axis with an order as well (the steps of a scan) is shifted along that.
-
-    `jnp.roll` brings what falls off one end back in at the other, so a shift replaces that end. Where an end of an
-    array that was just rolled is set, it has to be an end of the very axis it was rolled along.
+    element itself. It has to be moved along the very axis that is added up. What is mirrored by chance is mirrored
+    along an axis that has an order, and not along one of its channels beside such an axis.
 
     ## Why is this bad?
     Rolled along the batch, each sequence gets its neighbour's tokens, and the first token of each is overwritten
@@ -100,6 +118,9 @@ class ShiftedAlongOtherAxis(Rule):
     needs = (Shapes,)
 
     valid = (
+        Example(_MIRRORED.format(mirrored=_CHOSEN.format("picture[:, ::-1]"), mark=""), "mirrored along the width"),
+        Example(_MIRRORED.format(mirrored="picture[..., ::-1]", mark=""), "the colours in another order"),
+        Example(_MIRRORED.format(mirrored=_BRANCHED.format(1), mark=""), "on one side of a branch"),
         Example(_PROGRAM.format(axis=1, mark=""), "along time"),
         Example("def gradient(x):\n    return jnp.roll(x, -1, axis=0) - jnp.roll(x, 1, axis=0)\n", "it goes round"),
         Example(_WEIGHTS.format(axis=1, mark=""), "what comes before each sample"),
@@ -122,6 +143,10 @@ class ShiftedAlongOtherAxis(Rule):
         Example(_STENCIL.format(axis=1, mark=""), "each place with the next one"),
     )
     invalid = (
+        Example(
+            _MIRRORED.format(mirrored=_CHOSEN.format("picture[:, :, ::-1]"), mark="  #!"), "mirrored along the colours"
+        ),
+        Example(_MIRRORED.format(mirrored=_BRANCHED.format(2), mark="  #!"), "on one side of a branch"),
         Example(_PROGRAM.format(axis=0, mark="  #!"), "along the batch"),
         Example(_WEIGHTS.format(axis=0, mark="  #!"), "multiplied up along the rays"),
         Example(_PADDED.format(axis=0, mark="  #!"), "moved before it is added up"),
@@ -152,6 +177,7 @@ class ShiftedAlongOtherAxis(Rule):
         )
         # A ring of random numbers may well be there, once for each number of a sweep.
         yield from (_neighbours(one, Severity.WARNING) for one in rolled if one is not None)
+        yield from judged_mirrors(program, facts)
         for op in program.named("array.move"):
             axis = op.argument("axis")
             if op.function == "roll" and isinstance(axis, int):

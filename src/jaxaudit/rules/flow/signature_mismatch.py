@@ -84,6 +84,16 @@ class SignatureMismatch(Rule):
     def g(a):
         return f(a, factor=2.0)  #!
 
+    ## a copy with a field that there is not
+    from typing import NamedTuple
+
+    class State(NamedTuple):
+        x: float
+        t: int
+
+    def g(a):
+        return State(a, 0)._replace(x=a, time=1)  #!
+
     ## a field is left out
     from typing import NamedTuple
 

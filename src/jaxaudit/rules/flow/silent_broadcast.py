@@ -102,6 +102,17 @@ class SilentBroadcast(Rule):
         ),
         Example(
             """
+            def step(state, fresh):
+                done = jnp.abs(state).max(axis=-1) > 2.0
+                return jnp.where(done[:, None], fresh, state), jnp.where(state.mean(axis=0) > 0, fresh, state)
+
+            first, second = jax.random.split(jax.random.key(0))
+            step(jax.random.normal(first, (4, 4)), jax.random.normal(second, (4, 4)))
+            """,
+            "flags for rows, and flags for columns",
+        ),
+        Example(
+            """
             def scaled(key, x):
                 edges = jax.random.bernoulli(key, 0.5, (6, 6)).astype(float)
                 both = edges + edges.T
@@ -148,6 +159,17 @@ class SilentBroadcast(Rule):
         Example("def share(p):\n    return p / p.sum(axis=-1)  #?\n", "its own sum, right for one axis alone"),
         Example("def rest(p):\n    return p[:, 1:] / p[:, 1:].sum(axis=-1)  #!\n", "its own sum, of two axes or more"),
         Example("def unit(w):\n    return w / jnp.linalg.norm(w, axis=1)  #!\n", "its own length"),
+        Example(
+            """
+            def step(state, fresh):
+                done = jnp.abs(state).max(axis=-1) > 2.0
+                return jnp.where(done, fresh, state)  #!
+
+            first, second = jax.random.split(jax.random.key(0))
+            step(jax.random.normal(first, (4, 4)), jax.random.normal(second, (4, 4)))
+            """,
+            "a flag for each row decides for each column",
+        ),
         Example(
             """
             def shares(states):

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.meaning.centred import Scaled, divided_by_variance
 from jaxaudit.analyses.meaning.spreads import Form, Home, Reading, readings
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import COMPUTED
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, proved
 
 _ENCODER = """
 def encode(w, x):
@@ -39,6 +40,31 @@ def score(w, obs, action):
     return distrax.Normal(mean, {given}).log_prob(action){mark}
 """
 
+_RUNNING = """
+class Normaliser:
+    def __init__(self, size):
+        self.mean, self.squares, self.count = jnp.zeros(size), jnp.zeros(size), 0.0
+
+    def update(self, batch):
+        n, mean = batch.shape[0], batch.mean(axis=0)
+        delta, total = mean - self.mean, self.count + n
+        self.squares = self.squares + jnp.sum((batch - mean) ** 2, axis=0) + delta**2 * self.count * n / total
+        self.mean, self.count = self.mean + delta * n / total, total
+
+    def __call__(self, x):
+        variance = self.squares / jnp.maximum(self.count, 1.0)
+        return jnp.clip((x - self.mean) / {spread}, -10.0, 10.0){mark}
+
+def collect(key):
+    normalise = Normaliser(3)
+    for one in jax.random.split(key, 4):
+        batch = jax.random.normal(one, (16, 3))
+        normalise.update(batch)
+        print(normalise(batch))
+
+collect(jax.random.key(0))
+"""
+
 
 class SpreadInTwoForms(Rule):
     """One value is a standard deviation here, and a variance or a logarithm there.
@@ -47,7 +73,8 @@ class SpreadInTwoForms(Rule):
     Finds the values that tell how far something spreads, by what reads them: noise is multiplied by a standard
     deviation, `scale` of a normal distribution is one, and a density or divergence has a spread beside its logarithm.
     Exponentials, roots, squares, and multiples inside of them are undone, so that each reading says what the value
-    itself is taken for. All readings of one value must agree.
+    itself is taken for. All readings of one value must agree. Data less their mean are divided by a standard deviation:
+    squares that are averaged, be it from batch to batch, are a variance.
 
     ## Why is this bad?
     Noise has the wrong size, or a divergence pulls to the wrong one. All shapes fit and the loss falls, so nothing
@@ -69,6 +96,18 @@ class SpreadInTwoForms(Rule):
     summary = "One value is read as a standard deviation here and as a variance or a logarithm there."
 
     valid = (
+        Example(_RUNNING.format(spread="jnp.sqrt(variance + 1e-8)", mark=""), "the root of a running variance"),
+        Example(
+            """
+            def directions(x, y, noise):
+                apart = x - y
+                pull = apart / (jnp.sum(apart**2, axis=-1, keepdims=True) + 1e-6)
+                weights = (x.mean(axis=0) - y.mean(axis=0)) / x.var(axis=0)
+                score = -(x - x.mean(axis=0)) / x.var(axis=0)
+                return pull, weights, score, jnp.sum((x - x.mean(0)) ** 2 / x.var(0))
+            """,
+            "a force, a discriminant, a score and a distance",
+        ),
         Example(_ENCODER.format(times="0.5 * ", mark=""), "a log-variance at both places"),
         Example(_POLICY.format(given="jnp.exp(spread)", mark=""), "the logarithm of a scale at both places"),
     )
@@ -83,6 +122,7 @@ class SpreadInTwoForms(Rule):
             """,
             "the root is missing",
         ),
+        Example(_RUNNING.format(spread="(variance + 1e-8)", mark="  #!"), "the root of a running variance is missing"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -90,8 +130,21 @@ class SpreadInTwoForms(Rule):
         found = defaultdict[Home, dict[Op, Reading]](dict)
         for one in readings(facts.flow):
             found[one.home].setdefault(one.op, one)
-        for same in found.values():
-            yield from _judge(list(same.values()), facts.flow)
+        judged = [one for same in found.values() for one in _judge(list(same.values()), facts.flow)]
+        yield from judged
+        told = {one.span for one in judged if one.verdict is Verdict.VIOLATED}
+        yield from (_unscaled(one) for one in divided_by_variance(facts.flow) if one.op.span not in told)
+
+
+def _unscaled(one: Scaled) -> Obligation:
+    return Obligation(
+        one.op.span,
+        message="data less their mean are divided by a variance, not by a standard deviation",
+        current="the result has the inverse of the unit of the data: wide features shrink, narrow ones are blown up",
+        expected="all features are of one scale",
+        steps=(Step(one.variance.span, "squares are averaged here"),),
+        suggestion="divide by `jnp.sqrt(...)` of the variance",
+    )
 
 
 def _judge(found: list[Reading], flow: Flow) -> Iterator[Obligation]:

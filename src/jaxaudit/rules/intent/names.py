@@ -48,6 +48,11 @@ def is_unwanted(name: str) -> bool:
     return name.startswith("_") or any(word in name.lower() for word in _UNWANTED)
 
 
+def is_constant(name: str) -> bool:
+    """Whether a name is written as Python writes constants: `GRAVITY`."""
+    return name.isupper()
+
+
 def is_newer(name: str, old: str) -> bool:
     """Whether a name says that something is the newer version of a variable: `new_h` or `h_next` of `h`."""
     return old in older_names(name)

@@ -19,7 +19,15 @@ from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.record import record, replace
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.intent import replays, results, sharing, subjects
-from jaxaudit.rules.intent.names import begins_cell, is_unwanted, says_evaluation, says_purpose, says_shared, says_side
+from jaxaudit.rules.intent.names import (
+    begins_cell,
+    is_constant,
+    is_unwanted,
+    says_evaluation,
+    says_purpose,
+    says_shared,
+    says_side,
+)
 from jaxaudit.spans import Span
 
 
@@ -163,6 +171,11 @@ def _unwanted(one: Obligation, facts: Facts) -> str:
     return "its name says that nobody reads it" if any(map(is_unwanted, one.subject.names)) else ""
 
 
+def _constant(one: Obligation, facts: Facts) -> str:
+    """Read from the name of an attribute of a class: `GRAVITY = 9.81`."""
+    return "its name is that of a constant" if any(map(is_constant, one.subject.names)) else ""
+
+
 def _sides(one: Obligation, facts: Facts) -> str:
     """Read from the names of two arguments that only tell which is which: `f(right, left)`, `f(y, x)`."""
     return "the names only say which of two is meant" if any(map(says_side, one.subject.names)) else ""
@@ -231,6 +244,7 @@ SIGNALS = (
     Signal("slow in a test", Level.UNKNOWN, _slow_in_test),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
     Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument", "seed-for-given-key"))),
+    Signal("a constant", Level.PROVED, _constant, frozenset(("unannotated-field",))),
     Signal("one of two sides", Level.WARNING, _sides, frozenset(("swapped-arguments",))),
     Signal("tried in a test", Level.WARNING, _in_test),
     Signal("used by tests alone", Level.WARNING, _by_tests),

@@ -13,11 +13,11 @@ from jaxaudit.analyses.queries import behind, nothing, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Exit, Op, Program, Value
-from jaxaudit.ir.ops import NOTES, PYTHON_LOOPS
+from jaxaudit.ir.ops import PYTHON_LOOPS
 from jaxaudit.ir.record import replace
 from jaxaudit.libraries.packages import HANDING_BACK
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, named, proved, unknown
-from jaxaudit.rules.jit._shared.donations import donated, donated_places, is_left_alone
+from jaxaudit.rules.jit._shared.donations import donated, donated_places, is_held_on, is_left_alone
 
 _PROGRAM = """
 def step(params, grads):
@@ -28,9 +28,6 @@ def train(params, grads):
     {call}
     return new, params{mark}
 """
-
-
-_HELD = ("py.item", "py.attr")
 
 
 class DonatedValueRead(Rule):
@@ -328,6 +325,17 @@ class DonatedValueRead(Rule):
         ),
         Example(
             """
+            def train(step, batches):
+                step, params = jax.jit(step, donate_argnums=0), jnp.ones(3)
+                first = jnp.asarray(params)
+                for batch in batches:
+                    params = step(params, batch)
+                return params - first  #!
+            """,
+            "what is an array already is not copied",
+        ),
+        Example(
+            """
             def best_of(params, batches, score):
                 step = jax.jit(jnp.add, donate_argnums=0)
                 best, top = None, 0.0
@@ -396,7 +404,7 @@ def _judged(op: Op, facts: Facts) -> Iterator[Obligation]:
                 yield proved(op.span, f"{named(given, 'the argument')} is no array of JAX, so each call copies it")
                 continue
             yield _finding(op, given, giver if giver.name == "py.call" else op, again=True)
-        elif _is_held_on(value, flow):
+        elif is_held_on(value, flow):
             yield unknown(op.span, f"what {named(value, 'the donated argument')} was taken from is used further")
         else:
             yield proved(op.span, f"nothing reads {named(value, 'the donated argument')} below the call")
@@ -450,20 +458,6 @@ def _is_repeated(call: Op, value: Value, places: Places) -> bool:
         if holder.name in PYTHON_LOOPS:
             return not holder.left_at_once
     return False
-
-
-def _is_held_on(value: Value, flow: Flow) -> bool:
-    """Whether the object that a value was taken from is used further."""
-    maker = flow.maker(value)
-    if maker is None or maker.name not in _HELD or not maker.operands:
-        return False
-    base = maker.operands[0]
-    used = (one for one in flow.readers.get(base, ()) if one.name not in _HELD and _reads(one))
-    return base in flow.leaving or any(used) or _is_held_on(base, flow)
-
-
-def _reads(op: Op) -> bool:
-    return op.name not in NOTES and op.name != "array.shape"
 
 
 def _twice(call: Op, value: Value, note: Op) -> Obligation:

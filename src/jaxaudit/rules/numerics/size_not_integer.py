@@ -83,13 +83,13 @@ class SizeNotInteger(Rule):
     def turns(x, n):
         for i in range(n / 2):  #!
             x = jnp.tile(x, 2)
-        return x
+        return jax.lax.fori_loop(0, x.shape[0] / 2, lambda i, x: x * 2, x)  #!
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every size that is computed."""
         kinds = _Kinds(facts)
-        for op in program.named(*SIZED_BY, "py.item", "py.element"):
+        for op in program.named(*SIZED_BY, "py.item", "py.element", "fori"):
             found = {kind: (size, what) for size, what in _sizes(op, kinds) if (kind := kinds.of(size)) is not None}
             if _Kind.FRACTION in found or _Kind.SEVERAL in found:
                 kind = _Kind.FRACTION if _Kind.FRACTION in found else _Kind.SEVERAL
@@ -202,6 +202,8 @@ def _sizes(op: Op, kinds: _Kinds) -> Iterator[tuple[Argument, str]]:
         counted = op.arguments.get("iterable")
         bounds = counted.values() if isinstance(counted, Mapping) else ()
         yield from ((one, "a bound of the range") for one in bounds)
+    elif op.name == "fori":
+        yield from ((one, "a bound of the loop") for one in op.operands[:2])
     elif op.name == "py.item":
         if kinds.is_array(op.arguments.get("base")):
             parts = [part for part in index_parts(op.arguments.get("index")) if isinstance(part, Mapping)]

@@ -11,11 +11,12 @@ from jaxaudit.rules.trees import nodes
 
 
 class AttributeOnNamedtuple(Rule):
-    """An attribute is set on an instance of a named tuple.
+    """An attribute is set on an instance of a named tuple, or of a class that is frozen.
 
     ## What it does
-    Finds assignments to attributes of named tuples. On a `NamedTuple` itself they raise. On a subclass of one they
-    work, until the tuple is taken apart and put together again.
+    Finds assignments to attributes of named tuples, and of frozen dataclasses and modules. On a `NamedTuple` itself
+    and on what is frozen they raise. On a subclass of a named tuple they work, until the tuple is taken apart and put
+    together again.
 
     ## Why is this bad?
     `_replace`, `jax.tree.map`, `jit`, `scan` and everything else that rebuilds the tuple makes it from its fields
@@ -48,10 +49,21 @@ class AttributeOnNamedtuple(Rule):
             "replaced",
         ),
         Example(
+            "from flax import struct\n\n@struct.dataclass\nclass S:\n    x: int\n    y: int = 0\n\n"
+            "    def __post_init__(self):\n        object.__setattr__(self, 'y', self.x)\n\ndef f():\n"
+            "    s = S(1)\n    s = s.replace(x=2)\n    return s\n",
+            "a copy of what is frozen",
+        ),
+        Example(
             "class Log:\n    def __init__(self):\n        self.lines = 0\n\nlog = Log()\nlog.lines = 2\n", "an object"
         ),
     )
     invalid = (
+        Example(
+            "from flax import struct\n\n@struct.dataclass\nclass S:\n    x: object\n\n@jax.jit\ndef step(s):\n"
+            "    s.x = s.x + 1  #!\n    return s\n\ndef f(x):\n    return step(S(x))\n",
+            "frozen",
+        ),
         Example(
             "from typing import NamedTuple\n\nclass S(NamedTuple):\n    x: int\n\ndef f():\n    s = S(1)\n"
             "    s.x = 2  #!\n    return s\n",
@@ -75,15 +87,20 @@ class AttributeOnNamedtuple(Rule):
 
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:
     cls, name, raises = op.record, op.label, op.direct
+    kind = "frozen" if op.kind == "frozen" else "named tuple"
     return Obligation(
         op.span,
         severity=Severity.ERROR if raises or cls in rebuilt else Severity.WARNING,
-        message=f"`{name}` is set on the named tuple `{cls}`"
+        message=f"`{name}` is set on the {kind} `{cls}`"
         + (", which raises AttributeError" if raises else " and lost when it is rebuilt"),
-        current="setting an attribute of a named tuple raises"
+        current=f"setting an attribute of a {kind if op.kind != 'frozen' else 'frozen object'} raises"
         if raises
         else f"`_replace` and every transformation rebuild `{cls}` from its fields, without `{name}`",
         raises=Raises.TRACING if raises else Raises.NOTHING,
-        expected=f"`{name}` is a field of `{cls}`",
-        suggestion=f"make `{name}` a field, and give it to the constructor or to `_replace`",
+        expected=f"a copy of `{cls}` has another `{name}`"
+        if op.kind == "frozen"
+        else f"`{name}` is a field of `{cls}`",
+        suggestion=f"make a copy with `replace({name}=...)`"
+        if op.kind == "frozen"
+        else f"make `{name}` a field, and give it to the constructor or to `_replace`",
     )

@@ -109,6 +109,14 @@ class FlattenLosesField(Rule):
             "two fields change places",
         ),
         Example(
+            _HEAD + "    def __init__(self, mean, clip):\n        self.mean, self.clip = mean, clip\n\n"
+            "    def tree_flatten(self):\n        return (self.mean, self.clip), None\n"
+            + _TAIL.replace("aux, children", "children, aux")
+            .replace("(*children)", "(*children)  #!")
+            .replace(", 5.0", ""),
+            "the structure comes first",
+        ),
+        Example(
             _HEAD + "    def __init__(self, mean, std):\n        self.mean, self.log_std = jnp.asarray(mean), 0.0\n"
             "        scale = jnp.log(std)\n        self.log_std = scale\n\n    def tree_flatten(self):\n"
             "        return (self.mean, self.log_std), None\n" + _TAIL.replace("(*children)", "(*children)  #!"),
@@ -210,5 +218,6 @@ def _broken(op: Op, message: str, severity: Severity) -> Obligation:
         message=message,
         current="every transformation rebuilds the object from what the flatten function gives",
         expected="the fields stand in the order of the constructor's parameters, all of them",
+        steps=() if op.other_half is None else (Step(op.other_half, "the other half of the way is written here"),),
         suggestion="flatten every field, in the order in which the constructor takes them",
     )

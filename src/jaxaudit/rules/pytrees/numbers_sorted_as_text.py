@@ -84,6 +84,13 @@ class NumbersSortedAsText(Rule):
     def main(key, x):
         return run(start(key, 12), x)
 
+    ## by name, of dicts
+    def main(x):
+        params = {f"layer_{i}": {"w": jnp.ones((3, 3)), "b": jnp.ones(3)} for i in range(12)}
+        for name in sorted(params):  #!
+            x = jnp.tanh(x @ params[name]["w"] + params[name]["b"])
+        return x
+
     ## by leaf
     def start(key, n):
         params = {}

@@ -66,6 +66,11 @@ class RebuildNeedsValues(Rule):
     )
     invalid = (
         Example(
+            _HEAD + "    def __init__(self, mean, scale):\n        self.mean, self.scale = mean, scale\n"
+            "        self.root = float(scale)  #!\n" + _TAIL.replace("jax.jit(", "jax.grad("),
+            "a number that a gradient is taken by",
+        ),
+        Example(
             "import numpy as np\n\n"
             + _HEAD
             + "    def __init__(self, mean, scale):\n        self.mean = mean\n"
@@ -88,28 +93,32 @@ class RebuildNeedsValues(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every class whose constructor rebuilds its instances."""
         noted = [op for op in program.named("tree.class") if op.asked is not None]
-        crossed = _crossed(program) if any(op.asked for op in noted) else {}
-        yield from (one for op in noted for one in _judge(op, crossed))
+        asked = any(op.asked for op in noted)
+        crossed, differentiated = (_crossed(program, grads) if asked else {} for grads in (False, True))
+        yield from (one for op in noted for one in _judge(op, crossed, differentiated))
 
 
-def _crossed(program: Program) -> dict[Span, Op]:
-    """Return for each class, by its place, a transformation that traces an instance of it."""
+def _crossed(program: Program, grads: bool) -> dict[Span, Op]:
+    """Return for each class, by its place, a transformation that traces an instance of it, or differentiates by one."""
     found: dict[Span, Op] = {}
     for op in program.having(Op.border):
-        trees = crossing(op) if op.name != "grad" else ()
+        trees = crossing(op) if (op.name == "grad") is grads else ()
         for node in (node for _, tree in trees for node in nodes(tree)):
             if node.kind in ("object", "outside") and node.registered == "yes":
                 found.setdefault(node.where, op)
     return found
 
 
-def _judge(op: Op, crossed: dict[Span, Op]) -> Iterator[Obligation]:
+def _judge(op: Op, crossed: dict[Span, Op], differentiated: dict[Span, Op]) -> Iterator[Obligation]:
     asked, name = op.asked, op.class_name
     if not asked:
         yield proved(op.span, f"the constructor of `{name}` asks for no value of what it is rebuilt from")
         return
-    met = None if op.where is None else crossed.get(op.where)
+    place = op.where or op.span
     for param, what, span in asked:
+        # While it differentiates, JAX knows the truth of a comparison, and gives no number away.
+        compared = what in ("if", "assert")
+        met = crossed.get(place) or (None if compared else differentiated.get(place))
         yield Obligation(
             span,
             severity=Severity.WARNING if met is None else Severity.ERROR,

@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
-from jaxaudit.analyses.lineage.skeletons import one_structure, part_of, skeleton, structure_read
+from jaxaudit.analyses.lineage.skeletons import left_out, one_structure, part_of, skeleton, structure_read
 from jaxaudit.analyses.queries import sources
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Argument, Exit, Op, Program, Value
@@ -21,6 +21,7 @@ from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.pytrees._shared.leaf_lists import (
     Order,
     absence,
+    computes,
     joins_single,
     listed_from,
     mixed_leaves,
@@ -43,6 +44,20 @@ from jaxaudit.spans import NOWHERE
 
 _RAVEL = "jax.flatten_util.ravel_pytree"
 _UNRAVEL = "jax.flatten_util.Unravel.__call__"
+
+
+_PARTED = """import equinox as eqx
+
+
+def loss(trainable, frozen, x):
+    return jnp.mean(jax.vmap(eqx.combine(trainable, frozen))(x) ** 2)
+
+
+def step(model, spec, x):
+    trainable, frozen = eqx.partition(model, spec)
+    grads = eqx.filter_grad(loss)(trainable, frozen, x)
+    return {call}{mark}
+"""
 
 
 class TreeStructureMismatch(Rule):
@@ -105,6 +120,11 @@ class TreeStructureMismatch(Rule):
             "    return unravel(mean * scales), widths\n",
             "vectors in one order",
         ),
+        Example(_PARTED.format(call="jax.tree.map(lambda g, p: g + p, grads, trainable)", mark=""), "of one part"),
+        Example(
+            _PARTED.format(call="jax.tree.map(lambda p, g: p if g is None else p - g, model, grads)", mark=""),
+            "None is asked for",
+        ),
     )
     invalid = (
         Example(
@@ -113,6 +133,14 @@ class TreeStructureMismatch(Rule):
             "        updates, state = tx.update(grads, state, params)  #!\n"
             "        params = optax.apply_updates(params, updates)\n    return params\n",
             "a state for a list that holds the parameters",
+        ),
+        Example(
+            "import haiku as hk\nimport optax\n\ndef fit(net, key, x, loss, is_head):\n    params = net.init(key, x)\n"
+            "    head, rest = hk.data_structures.partition(is_head, params)\n    tx = optax.adam(1e-3)\n"
+            "    state = tx.init(params)\n    for _ in range(9):\n        grads = jax.grad(loss)(head, rest)\n"
+            "        updates, state = tx.update(grads, state)  #!\n"
+            "        head = optax.apply_updates(head, updates)\n    return hk.data_structures.merge(head, rest)\n",
+            "a state for all, and gradients of a part",
         ),
         Example("def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n", "other keys"),
         Example(
@@ -174,6 +202,14 @@ class TreeStructureMismatch(Rule):
             "    return jax.tree.map(lambda p, e: p + 0.1 * e, params, noise(key, params))  #!\n",
             "a list of leaves and the tree",
         ),
+        Example(
+            _PARTED.format(call="jax.tree.map(lambda g, p: g + 0.1 * p, grads, model)", mark="  #!"),
+            "gradients of a part, and the whole",
+        ),
+        Example(
+            _PARTED.format(call="jax.tree.map(lambda p, g: p - 0.1 * g, model, grads)", mark="  #!"),
+            "the whole, and gradients of a part",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -208,7 +244,7 @@ def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 def _paired(op: Op, first: Tree, other: Tree, flow: Flow, position: int = 1) -> Iterator[Obligation]:
     found = "" if op.is_leaf else difference(first, other) or _absence(op, position, first, other, flow)
-    met = (_met(op, first, other, flow, context) for context in contexts(flow, op))
+    met = (_met(op, first, other, flow, context, position) for context in contexts(flow, op))
     for one in [_differ(op, f"the trees differ: {found}")] if found else met:
         asked = one.verdict is Verdict.VIOLATED and _is_compared(flow, op, (first, other))
         yield _open(op, "a condition before it compares the structure of the trees") if asked else one
@@ -222,7 +258,7 @@ def _absence(op: Op, position: int, first: Tree, other: Tree, flow: Flow) -> str
     return next(filter(None, found), "")
 
 
-def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obligation:
+def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context, position: int) -> Obligation:
     if (reason := why_alike(flow, first, other, context)) and (not op.is_leaf or first.kind == "value"):
         return proved(op.span, reason)
     if op.is_leaf:
@@ -235,6 +271,10 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
     for one, against in ((first, other), (other, first)):
         if _is_no_list(flow, against, context) and one.value is not None and _is_list(flow, one.value, context):
             return _differ(op, f"one tree is a list and another is {describe(against)}")
+    if first.value is not None and left_out(flow, first.value, other, context):
+        return _differ(op, "the first tree has None where leaves of the other were left out of it")
+    if other.value is not None and left_out(flow, other.value, first, context) and computes(op, position):
+        return _differ(op, "the function gets None for the leaves that were left out of another tree")
     if first.value is None or other.value is None:
         return _open(op, "the structures of the trees are not known")
     for whole, part in ((first.value, other.value), (other.value, first.value)):
@@ -324,7 +364,8 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
             continue
         keys = part_of(flow, pair[0], pair[1], context) or part_of(flow, pair[1], pair[0], context)
         if keys:
-            yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to")
+            begun = () if start is None else (Step(start[0].span, "the state of the optimizer is made for this tree"),)
+            yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to", begun)
         elif other := other_module(flow, *pair, context):
             yield _differ(op, other)
         elif one_structure(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):

@@ -136,6 +136,15 @@ class SameKeyInLoop(Rule):
             x = x + jax.random.normal(key, x.shape)  #!
         return x
 
+    ## copies in a list
+    def members(key, n):
+        first = jnp.stack([jax.random.normal(k, (3,)) for k in [key] * 3])  #!
+        keys = [jax.random.key(0)] * n
+        out = []
+        for k in keys:
+            out.append(jax.random.normal(k, (3,)))  #!
+        return first, jnp.stack(out)
+
     ## two turns of those that are listed
     def chain(key, x):
         for width, noisy in ((3, 0), (4, 1), (5, 1)):

@@ -66,6 +66,13 @@ class CarryTypeChanges(Rule):
 
         return jax.lax.scan(body, jnp.zeros(()), jnp.ones((10, 3)))  #!
 
+    ## no pair
+    def run(x, rates):
+        def body(x, rate):
+            return rate * x * (1 - x)
+
+        return jax.lax.scan(body, x, rates)  #!
+
     ## integers become floats
     def run(x):
         count = jnp.zeros((), dtype=jnp.int32)

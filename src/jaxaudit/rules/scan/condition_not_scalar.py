@@ -9,6 +9,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
+from jaxaudit.spans import Span
 
 _SHOWN = {"while": "`while_loop`", "cond": "`cond`"}
 
@@ -68,6 +69,10 @@ class ConditionNotScalar(Rule):
     def count():
         return jax.lax.while_loop(lambda n: 9 - n, lambda n: n + 1, 0)  #!
 
+    ## two values
+    def count(x):
+        return jax.lax.while_loop(lambda s: (s[0] > 1.0, s[1] < 9), lambda s: (s[0] / 2, s[1] + 1), (x, 0))  #!
+
     ## a branch for each element
     class Gate:
         def __call__(self, x):
@@ -82,7 +87,10 @@ class ConditionNotScalar(Rule):
         shapes = facts.get(Shapes)
         for op in program.named(*_SHOWN):
             given = op.regions[0].results if op.name == "while" and op.regions else op.operands[:1]
-            if len(given) == 1:
+            made = facts.flow.maker(given[0]) if len(given) == 1 else None
+            if made is not None and made.name == "py.container":
+                yield _violation(op, given[0], f"its condition gives a {made.kind}", "join its parts with `&`")
+            elif len(given) == 1:
                 yield from (_judge(op, given[0], context) for context in shapes.contexts(op))
 
 
@@ -99,12 +107,19 @@ def _judge(op: Op, condition: Value, context: Context) -> Obligation:
     return proved(op.span, f"{name} is one truth value" if op.name == "while" else f"{name} has no axes")
 
 
+def _place(op: Op, condition: Value) -> Span:
+    """Return where a condition is computed; what is only handed through is returned somewhere."""
+    body = op.regions[0] if op.name == "while" and op.regions else None
+    given = [one.span for one in body.ops if one.name == "py.return"] if body is not None else []
+    return given[-1] if body is not None and given and condition in body.params else condition.span
+
+
 def _violation(op: Op, condition: Value, what: str, remedy: str) -> Obligation:
     return Obligation(
         op.span,
         message=f"{_SHOWN[op.name]} needs one truth value, but {what}",
         current="JAX refuses this: it raises `TypeError`",
         expected="one condition, without axes, for all elements alike",
-        steps=(Step(condition.span, "the condition is computed here"),),
+        steps=(Step(_place(op, condition), "the condition is computed here"),),
         suggestion=f"{remedy}, or map the function with `jax.vmap`",
     )

@@ -56,7 +56,13 @@ class MissingCrossDeviceReduction(Rule):
     needs = (Shapes,)
 
     valid = (Example(_PROGRAM.format(result='jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")', mark=""), "reduced"),)
-    invalid = (Example(_PROGRAM.format(result="jnp.mean((x @ w) ** 2)", mark="  #!"), "of one device"),)
+    invalid = (
+        Example(_PROGRAM.format(result="jnp.mean((x @ w) ** 2)", mark="  #!"), "of one device"),
+        Example(
+            _PROGRAM.format(result="w - 0.1 * jax.grad(lambda w: jnp.mean((x @ w) ** 2))(w)", mark="  #!"),
+            "a step along the gradient of one device",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every result of every `shard_map` that was traced."""

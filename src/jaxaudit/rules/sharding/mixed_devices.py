@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.queries import Answers, behind, holders, made_of, nothing, through_ops
+from jaxaudit.analyses.queries import Answers, behind, holders, made_of, nothing, operands_of, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
-from jaxaudit.ir.ops import ARRAYS, CALCULATING, LOOPS, SELECTED
+from jaxaudit.ir.ops import ARRAYS, CALCULATING, LOOPS, PYTHON_LOOPS, SELECTED
 from jaxaudit.rules.axes._shared.phrases import name_of
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 
@@ -69,6 +69,15 @@ class MixedDevices(Rule):
             """,
             "two devices of a list that is taken apart",
         ),
+        Example(
+            """
+            def main(members, x):
+                devices = jax.devices()
+                placed = [jax.device_put(one, devices[i % len(devices)]) for i, one in enumerate(members)]
+                return jnp.stack([one @ x for one in placed])  #!
+            """,
+            "one device after the other",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -119,9 +128,21 @@ def _device(op: Op, flow: Flow) -> _Device | None:
     if first is None or made.name == "py.element":
         return None if first is None else made
     index = made.argument("index") if made.name == "py.item" else _unpacked_at(made, said)
+    if isinstance(index, Value):
+        return made if _is_counted(index, flow) else None
     if not isinstance(index, int):
         return None
     return index + first if index >= 0 else index
+
+
+def _is_counted(index: Value, flow: Flow) -> bool:
+    """Whether a position is another one in every turn of a loop."""
+    for one in walk((index,), lambda one: operands_of(flow, one, through_ops("array.map"))):
+        made, entry = flow.maker(one), flow.entered(one)
+        number = entry is not None and entry.op.name in PYTHON_LOOPS and one is entry.region.params[0]
+        if number or (made is not None and made.name == "py.element"):
+            return True
+    return False
 
 
 def _unpacked_at(op: Op, value: object) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.meetings import Side, taken_sides
 from jaxaudit.analyses.axes.normalised import plain
+from jaxaudit.analyses.axes.series import Series, series
 from jaxaudit.analyses.dims import ONE, Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
@@ -16,8 +17,18 @@ from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import LOOPS
 from jaxaudit.ir.record import record
-from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import (
+    agreements,
+    axes_facts,
+    axis_of,
+    both,
+    makers,
+    name_of,
+    shape_of,
+    violated,
+)
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 
 
@@ -108,6 +119,21 @@ loss(jnp.zeros((BATCH, TIME, 3)), jnp.zeros((BATCH, 3)))
 """
 
 
+_UNITS = """
+def record(key, moments, units):
+    speeds = jax.random.uniform(key, (units,), minval=1.0, maxval=9.0)
+    return jnp.sin(0.01 * jnp.arange(moments)[:, None] * speeds)
+
+
+def smoothed(signals):
+    kernel = jnp.ones(5) / 5.0
+    return jax.vmap(lambda one: jnp.convolve(one, kernel, mode="same"){axes})(signals){mark}
+
+
+smoothed(record(jax.random.key(0), 200, 12))
+"""
+
+
 class WrongAxisMapped(Rule):
     """`vmap` maps over one axis of an array where another was meant.
 
@@ -140,6 +166,7 @@ class WrongAxisMapped(Rule):
     needs = (Axes, Shapes)
 
     valid = (
+        Example(_UNITS.format(axes=", in_axes=1, out_axes=1", mark=""), "the moments of one unit"),
         Example(_PROGRAM.format(axis=0, mark=""), "the axis that is met later"),
         Example(
             "BATCH, TIME = 12, 12\n"
@@ -161,6 +188,7 @@ class WrongAxisMapped(Rule):
         ),
     )
     invalid = (
+        Example(_UNITS.format(axes="", mark="  #!"), "all units of one moment"),
         Example(
             """
             def returns(rewards):
@@ -210,6 +238,7 @@ class WrongAxisMapped(Rule):
         found.extend(map(_left_over, _misplaced_axes(program, shapes)))
         found.extend(steps_mapped(program, facts.flow, shapes))
         found.extend(_keys_mapped(program, facts.flow, shapes))
+        found.extend(map(_moment, series(program, facts)))
         yield from [*agreements(axes, lambda meeting: _agreed(meeting, shapes)), *found]
 
 
@@ -238,6 +267,25 @@ def _left_over(one: _Misplaced) -> Obligation:
         current=f"the mapped axis is taken for {partner}, and it is another one",
         expected=f"axis {one.fitting} of {name} is mapped, or comes first",
         suggestion=f"give the reshape `{wanted}` first and `-1` after it, or map axis {one.fitting}",
+    )
+
+
+def _moment(one: Series) -> Obligation:
+    """Judge a map of a function that works along an axis in its order."""
+    if one.sensible:
+        return proved(one.op.span, f"`{one.worker.function or one.worker.name}` goes along the axis that has an order")
+    name, left = name_of(one.array), 1 - one.mapped
+    what = one.worker.function if one.worker.name not in LOOPS else one.worker.name
+    return Obligation(
+        one.op.span,
+        message=f"`vmap` maps axis {one.mapped} of {name} {shape_of(one.dims)}, whose elements follow one another",
+        current=f"`{what}` runs along what is left, axis {left}, whose elements are independent of one another",
+        expected=f"axis {left} is mapped, and `{what}` runs along axis {one.mapped}",
+        steps=(
+            Step(one.worker.span, "this takes the elements of an axis in their order"),
+            *makers(one.dims[left], one.dims[one.mapped]),
+        ),
+        suggestion=f"give `vmap` `in_axes={left}`, and `out_axes={left}` to keep the layout",
     )
 
 

@@ -297,7 +297,9 @@ def _own(it: Interpreter, default: Abstract) -> Abstract:
 
 def updated(it: Interpreter, box: ObjectBox, changes: dict[str, Abstract], span: Span) -> Abstract:
     """Return a copy of a dataclass instance with some fields replaced."""
-    attrs, changed = {**box.attrs, **changes}, box.value is not None
+    # What is given for no field raises, and leaves nothing.
+    taken = {name: value for name, value in changes.items() if name in box.cls.fields or _strange_bases(box.cls)}
+    attrs, changed = {**box.attrs, **taken}, box.value is not None
     return it.heap.new(ObjectBox(box.cls, attrs, box.value, changed, span))
 
 

@@ -29,6 +29,8 @@ class Form:
     items: tuple[str, ...] | None = None
     keys: Mapping[str, str] | None = None
     alone: str = ""
+    none: bool = False
+    """Whether it is written as None."""
 
 
 @record
@@ -255,6 +257,8 @@ class _Reader:
     def part(self, node: ast.expr | None) -> Part:
         """Return what an expression holds of the object."""
         match node:
+            case ast.Constant(value=None):
+                return Part(form=Form(none=True))
             case None | ast.Constant():
                 return NOTHING
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name == self.receiver:

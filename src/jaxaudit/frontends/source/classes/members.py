@@ -11,6 +11,8 @@ from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.libraries import classes
 
 _GENERATED_INIT = classes.decorators("init")
+_FROZEN = classes.decorators("frozen")
+_IMMUTABLE = classes.bases("immutable")
 _RENAMING = classes.decorators("renamed")
 
 
@@ -157,6 +159,22 @@ def is_unhashable(cls: ClassValue) -> bool:
         if "__eq__" in current.namespace:
             return True
     return False
+
+
+def is_immutable(cls: ClassValue) -> bool:
+    """Whether setting an attribute of an instance raises for sure."""
+    changed = (name in one.namespace for one in ancestry(cls) for name in ("__setattr__", "__slots__"))
+    if has_unknown_base(cls) or any(changed):
+        return False
+    refusing = any(name in _IMMUTABLE for name in library_bases(cls))
+    return refusing or any(_FROZEN & {*one.decorators} or _is_frozen(one) for one in ancestry(cls))
+
+
+def _is_frozen(cls: ClassValue) -> bool:
+    """Whether a class is made a dataclass that is frozen in so many words."""
+    words = [word for one in _calls(cls) for word in one.keywords if word.arg == "frozen"]
+    says = any(isinstance(word.value, ast.Constant) and word.value.value is True for word in words)
+    return says and any(map(makes_constructor, cls.decorators))
 
 
 def is_one_of_a_kind(cls: ClassValue) -> bool:

@@ -46,6 +46,8 @@ class RoundTrip:
     """What cannot work at all."""
     asked: tuple[tuple[str, str, ast.expr], ...] = ()
     """Parameters that get children and whose values the constructor needs, with what needs them and where."""
+    other: ast.expr | None = None
+    """The other half of the way: what puts the fields together, or what is returned of them."""
 
 
 def round_trip(cls: ClassValue) -> RoundTrip | None:
@@ -150,14 +152,16 @@ def _constructed(
     fits = form is not None and form.items is not None and form.items == stored[: len(form.items)]
     late = {name for name in params if stores.get(name) in rebuilt.attributes}
     tree = cls.frame.module.tree
+    mixed = fits and _names_each(call)
     return RoundTrip(
-        call if fits and _names_each(call) else where,
+        call if mixed else where,
         tuple(handed.get(name, "" if name in late else None) for name in params),
         params,
         stored,
         frozenset(_given(tree, cls.name, params)),
         _read(tree),
         asked=_asked(cls, frozenset(name for name, origin in handed.items() if origin in flattening.children.exact)),
+        other=where if mixed else call,
     )
 
 

@@ -152,6 +152,8 @@ class _Reader:
             raise _UnreadableError
         whole = self._origin(value)
         items = self._items(whole)
+        if self._is_none(value):
+            return
         if items is not None and len(items) != len(targets):
             text = f"gives {len(items)} {_what(whole)} when it is flattened, but {len(targets)} are unpacked here"
             self.made.misfit = Misfit(value, text)
@@ -159,12 +161,23 @@ class _Reader:
         for one, origin in zip(targets, items or [_UNKNOWN] * len(targets), strict=True):
             self._bind(one, origin)
 
+    def _is_none(self, node: ast.expr) -> bool:
+        """Whether parts are taken out of a structure that is None; the children come after it."""
+        form = self.forms.get(self._origin(node))
+        if form is None or not form.none:
+            return False
+        text = "takes its fields out of the structure, which is None: the children are handed over after it"
+        self.made.misfit = Misfit(node, text)
+        return True
+
     def _items(self, whole: str) -> tuple[str, ...] | None:
         form = self.forms.get(whole)
         return None if form is None else form.items
 
     def _spread(self, node: ast.expr) -> list[str]:
         items = self._items(self._origin(node))
+        if items is None and self._is_none(node):
+            return []
         if items is None:
             raise _UnreadableError
         return list(items)
@@ -189,7 +202,7 @@ class _Reader:
 
     def _part(self, node: ast.Subscript, whole: str, key: int | str) -> str:
         form = self.forms.get(whole)
-        if form is None:
+        if form is None or self._is_none(node.value):
             return _UNKNOWN
         if isinstance(key, int) and form.items is not None:
             if not -len(form.items) <= key < len(form.items):

@@ -9,6 +9,7 @@ from jaxaudit.frontends.source.classes.members import (
     ancestry,
     find_in_class,
     has_unknown_base,
+    is_immutable,
     is_remade,
     library_bases,
     setter_of,
@@ -18,6 +19,7 @@ from jaxaudit.frontends.source.interpret import choices, settings
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.names.members import is_assigned, is_replaced
 from jaxaudit.frontends.source.notes.axis_names import declare_field
+from jaxaudit.frontends.source.values import trees
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import (
@@ -127,6 +129,7 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return box.attrs[name]
     if settings.is_namespace(box.cls) and box.value is None:
         return Attribute(base, name)
+    trees.note_constant(it, box.cls, name, span)
     member = find_in_class(box.cls, name)
     hides = box.value is not None and (_is_hidden(box.cls, name) or (box.derived and _is_overridden(it, box.cls, name)))
     hides = hides or (name in box.cls.fields and box.cls.kind == "plain" and is_remade(box.cls))
@@ -279,6 +282,7 @@ def _record_attribute(it: Interpreter, base: Record, name: str, span: Span) -> A
         return field
     if name == "_fields":
         return TupleValue(tuple(Const(field_name) for field_name in base.cls.fields))
+    trees.note_constant(it, base.cls, name, span)
     member = find_in_class(base.cls, name)
     if isinstance(member, FunctionValue):
         return _method(it, member, base, span)
@@ -350,8 +354,17 @@ def write_any(it: Interpreter, base: Abstract, value: Abstract, span: Span) -> b
     return True
 
 
-def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:
-    """Interpret `base.name = value`."""
+def write(
+    it: Interpreter,
+    base: Abstract,
+    name: str,
+    value: Abstract,
+    span: Span,
+    *,
+    augmented: bool = False,
+    forced: bool = False,
+) -> None:
+    """Interpret `base.name = value`, or what does the same where the class refuses that."""
     attrs: dict[str, object] = {"name": name, "augmented": augmented}
     named(value, name)
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
@@ -363,6 +376,8 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
         elif base not in it.unfinished and _is_held(box, base, name, value):
             return
         attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
+        if not forced and box.value is None and base not in it.unfinished and is_immutable(box.cls):
+            attrs |= {"record": box.cls.name, "direct": True, "kind": "frozen"}
         value = settings.stored(it, box.cls, value, span)
         if isinstance(value, Ref):
             attrs["stored_object"] = value.id

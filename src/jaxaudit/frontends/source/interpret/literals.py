@@ -133,9 +133,14 @@ def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
     if known is not None:
         return it.heap.new(DictBox(known))
     pair, results = _run(it, node, node.generators, [node.key, node.value], iterable)
-    plain = len(results) == 2 and all(isinstance(one, Leaf) for one in pair)
-    columns = dict(zip(("keys", "values"), results, strict=True)) if plain else {}
-    operands = None if plain else tuple(results)
+    columns: dict[str, Argument] = {}
+    if isinstance(pair[0], Leaf):
+        # What is no single value is taken apart: `{name: {"w": w, "b": b} for ...}`.
+        values = (
+            {"values": results[1]} if len(results) == 2 and isinstance(pair[1], Leaf) else {"parts": tuple(results[1:])}
+        )
+        columns = {"keys": results[0], **values}
+    operands = None if columns else tuple(results)
     made = it.emit("py.container", it.span(node), columns, {"kind": "dict"}, operands=operands).result
     return it.heap.new(OpaqueBox(made, "dict"))
 

@@ -267,7 +267,7 @@ def _hasattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 
 def _setattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if len(given.positional) == 3 and isinstance(name := given.positional[1], Const) and isinstance(name.value, str):
-        attributes.write(it, given.positional[0], name.value, given.positional[2], span)
+        attributes.write(it, given.positional[0], name.value, given.positional[2], span, forced=True)
         return NONE
     if len(given.positional) == 4:
         return _setattr(it, Arguments(given.positional[1:]), span)

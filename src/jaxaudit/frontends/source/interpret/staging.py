@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as Seq
 from dataclasses import replace
 
+from jaxaudit.frontends.source.classes.equality import equality_of
 from jaxaudit.frontends.source.classes.members import UNHASHABLE, is_one_of_a_kind, is_unhashable, library_bases
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.regions import (
@@ -22,6 +24,7 @@ from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
     FunctionValue,
+    Library,
     PartialValue,
     Transformed,
     written_in,
@@ -144,6 +147,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     by_default: list[bool] = []
     told: list[tuple[str, str, bool | None]] = []
     identities: list[tuple[str, int, int, Span]] = []
+    equal_by: list[tuple[object, ...]] = []
     structure: list[Value] = []
     entered = (it.builder.newest, it.heap.newest)
     optional = _optional(it, callee.function)
@@ -162,10 +166,12 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         structure += structure_leaves(it, inner) if fixed is False else ()
         if (identity := _identity(it, value, whole=fixed is True)) is not None:
             identities.append((name, *identity))
+        equal_by += _equal_by(it, value) if fixed is True else ()
     inputs = _joined(parts, entered)
     attrs = {"given": tuple(told), "misfits": statics.misfits, "structure": tuple(dict.fromkeys(structure))}
     attrs |= {"identities": tuple(identities)} if identities else {}
     attrs |= {"by_default": tuple(by_default)} if any(by_default) else {}
+    attrs |= {"equal_by": tuple(equal_by)} if equal_by else {}
     return Staged(inputs, {"static": tuple(static), **attrs})
 
 
@@ -185,6 +191,32 @@ def _identity(it: Interpreter, value: Abstract, *, whole: bool) -> tuple[int, in
             box = it.heap[receiver]
             alone = isinstance(box, ObjectBox) and is_one_of_a_kind(box.cls)
             return (0, receiver.id, span_of(node, module.path)) if alone else None
+    return None
+
+
+def _equal_by(it: Interpreter, value: Abstract) -> Iterator[tuple[object, ...]]:
+    """Return what a static object is equal by: its number and class, fields that are compared or not, and where."""
+    box = it.heap[value] if isinstance(value, Ref) else None
+    found = equality_of(box.cls) if isinstance(box, ObjectBox) and isinstance(value, Ref) else None
+    if isinstance(value, Ref) and isinstance(box, ObjectBox) and found is not None:
+        held = {name: _told(one) for name, one in box.attrs.items()}
+        told, confused = ({name: held.get(name) for name in names} for names in (found.told, found.confused))
+        yield value.id, box.cls.name, told, confused, found.places
+
+
+def _told(value: Abstract) -> object:
+    """Return a form of what an attribute holds, to compare with others."""
+    match value:
+        case Const(value=constant):
+            return repr(constant)
+        case Leaf(value=leaf):
+            return leaf
+        case Library(name=name):
+            return name
+        case FunctionValue(node=node):
+            return f"line {node.lineno}"
+        case TupleValue(items=items):
+            return tuple(map(_told, items))
     return None
 
 

@@ -30,11 +30,14 @@ from jaxaudit.frontends.source.values.sides import answered, sides
 from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.frontends.source.values.type_tests import is_for_others, matches, narrowed, narrowed_case
 from jaxaudit.ir import Exit
+from jaxaudit.ir.ops import NOTES, STORES
 
 _EXPECT_FAILURE = frozenset(
     """raises assert_raises assert_raises_regex assertRaises assertRaisesRegex assertRaisesWithLiteralMatch
     assertRaisesWithPredicateMatch""".split()
 )
+_SETTING_UP = NOTES.union(STORES, ("py.const", "py.container", "py.global", "py.return", "py.attr"))
+"""Ops by which nothing of JAX runs."""
 _CAUGHT = frozenset("Exception BaseException ValueError TypeError IndexError AttributeError".split())
 """Exceptions as which those that findings speak of can be caught, JAX's own among them."""
 _CONSTRUCTS = {"ensure_compile_time_eval": "compile time", "disable_jit": "without jit"}
@@ -246,8 +249,10 @@ def _handler(it: Interpreter, handler: ast.ExceptHandler) -> Callable[[], Exit]:
 
 def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
     """Interpret the body of a `with`; what its context managers give is not known."""
+    managers: list[Abstract] = []
     for item in node.items:
         manager = it.evaluate(item.context_expr)
+        managers.append(manager)
         if item.optional_vars is not None:
             span = it.span(item.context_expr)
             value = manager if not isinstance(manager, Const) else it.unknown("what a context manager gives", span)
@@ -257,7 +262,22 @@ def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
     for name, construct in _CONSTRUCTS.items():
         if any(_manages(it, item, name) for item in node.items):
             return run_arms(it, [Arm("with", _block(it, node.body))], it.span(node), construct)
-    return it.execute(node.body)
+    before = len(it.builder.region.ops)
+    leaving = it.execute(node.body)
+    _note_held(it, node, managers, before)
+    return leaving
+
+
+def _note_held(it: Interpreter, node: ast.With | ast.AsyncWith, managers: list[Abstract], before: int) -> None:
+    """Note what a `with` holds for, unless others run something in it: after a `yield`, or in a module it imports."""
+    inside = [one for statement in node.body for one in walk(statement)]
+    if any(isinstance(one, ast.Yield | ast.YieldFrom | ast.Await | ast.Import | ast.ImportFrom) for one in inside):
+        return
+    ops = it.builder.region.ops[before:]
+    for item, manager in zip(node.items, managers, strict=True):
+        if isinstance(manager, Leaf) and any(isinstance(one, ast.Call) for one in inside):
+            runs = any(op.name not in _SETTING_UP for op in ops)
+            it.emit("py.held", it.span(item.context_expr), {"manager": manager.value}, {"runs": runs}, results=0)
 
 
 def _expects_failure(item: ast.withitem) -> bool:

@@ -15,6 +15,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, landmarks, names_in, walk
 from jaxaudit.frontends.source.names.flow import scopes_of
 from jaxaudit.frontends.source.names.scope import Scope
+from jaxaudit.frontends.source.notes.misfits import note_fields
 from jaxaudit.frontends.source.notes.settings import read_here_alone
 from jaxaudit.frontends.source.notes.unpacking import name_of
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -285,6 +286,7 @@ def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, 
     if again:
         attrs |= {"again": again, "places": _written_at(it, span)}
     it.emit("py.replace", span, attrs=attrs, results=0)
+    note_fields(it, cls, method, given, span)
 
 
 def _written_at(it: Interpreter, span: Span) -> Mapping[str, Span]:

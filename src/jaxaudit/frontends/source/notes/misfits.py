@@ -28,6 +28,7 @@ from jaxaudit.frontends.source.values.callables import (
 )
 from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref
+from jaxaudit.frontends.source.values.trees import place_of
 from jaxaudit.ir.fits import CallFit
 from jaxaudit.libraries.classes import bases, decorators, has_own_calls
 from jaxaudit.libraries.lookup import canonical, lookup
@@ -64,6 +65,15 @@ def note_call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -
         taken = tuple(options(function, compared.loose)) if isinstance(function, FunctionValue) else ()
         it.compared[span] = CallFit(name, compared.open, defined, caller, taken)
     return bool(compared.wrong)
+
+
+def note_fields(it: Interpreter, cls: ClassValue, method: str, given: Arguments, span: Span) -> None:
+    """Note that a copy of a record is made with a field that the record does not have."""
+    known = not has_unknown_base(cls) and _PLAIN.issuperset(library_bases(cls))
+    strange = next((name for name in given.keywords if name not in cls.fields), None)
+    if known and strange is not None and not any(map(_is_changed, ancestry(cls))):
+        attrs = {"callee": method, "reason": f"is given `{strange}`, which is no field of `{cls.name}`"}
+        it.emit("py.refused", span, attrs=attrs | {"defined": place_of(cls), "caller": it.frame.place}, results=0)
 
 
 def _definition(callee: Abstract) -> Span | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
 from jaxaudit.frontends.source.classes.fields import role, static_fields
@@ -104,6 +105,18 @@ def place_of(cls: ClassValue) -> Span:
     return NOWHERE if cls.node is None else span_of(cls.node, cls.frame.module.path)
 
 
+def note_constant(it: Interpreter, cls: ClassValue, name: str, span: Span) -> None:
+    """Note that a number is read of a record whose class only binds it: without an annotation it is no field."""
+    member = cls.namespace.get(name)
+    real = isinstance(member, Const) and isinstance(member.value, float)
+    if not (real or isinstance(member, Leaf)) or name in cls.fields or cls.kind not in ("dataclass", "namedtuple"):
+        return
+    for one in cls.node.body if cls.node is not None else ():
+        if isinstance(one, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in one.targets):
+            attrs = {"class": cls.name, "field": name, "where": span_of(one, cls.frame.module.path)}
+            it.emit("tree.constant", span, attrs=attrs, results=0)
+
+
 def note_static(it: Interpreter, cls: ClassValue, made: Abstract, span: Span) -> None:
     """Note the values that a new object keeps in fields which become structure."""
     static = static_fields(cls)
@@ -133,6 +146,7 @@ def note_class(it: Interpreter, cls: ClassValue) -> None:
             "problem": found.problem,
             "asked": tuple((name, what, it.span(where)) for name, what, where in found.asked),
             "where": place_of(cls),
+            "other": None if found.other is None else it.span(found.other),
         }
         it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)
 

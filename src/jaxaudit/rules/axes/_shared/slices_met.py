@@ -12,14 +12,11 @@ from jaxaudit.analyses.axes.normalised import plain
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes.transfer.rarer import is_usual
 from jaxaudit.ir import REST, Argument, Op, Program, Value
-from jaxaudit.ir.functions import COMPARISONS
+from jaxaudit.ir.functions import OF_LISTS
 from jaxaudit.ir.ops import ELEMENTWISE, PASSED_ON
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import index_parts
 from jaxaudit.spans import Span
-
-OF_LISTS = COMPARISONS | {"add", "multiply"}
-"""Operators that lists have as well."""
 
 Part = int | str | None
 """How many rows a slice leaves out, whatever the size; a text for an index of another kind, None for one not known."""

@@ -12,9 +12,11 @@ from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import given_to
+from jaxaudit.ir.ops import NOTES
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.trees import nodes
 
+_HELD = ("py.item", "py.attr")
 _WHOLE = {
     **dict.fromkeys(("all", "warn"), slice(None)),
     **dict.fromkeys(("all-except-first", "warn-except-first"), slice(1, None)),
@@ -102,3 +104,17 @@ def _trees(part: Value, flow: Flow) -> Iterator[Value]:
     holder = None if region is None else flow.places.holder.get(id(region))
     if region is not None and holder is not None and holder.name == "tree.map":
         yield from (given for param, given in given_to(holder, region) if param is part)
+
+
+def is_held_on(value: Value, flow: Flow) -> bool:
+    """Whether the object that a value was taken from is used further."""
+    maker = flow.maker(value)
+    if maker is None or maker.name not in _HELD or not maker.operands:
+        return False
+    base = maker.operands[0]
+    used = (one for one in flow.readers.get(base, ()) if one.name not in _HELD and _reads(one))
+    return base in flow.leaving or any(used) or is_held_on(base, flow)
+
+
+def _reads(op: Op) -> bool:
+    return op.name not in NOTES and op.name != "array.shape"

@@ -172,7 +172,7 @@ def absence(op: Op, position: int, first: Tree, other: Tree, is_array: Callable[
         place = f"`{path}`" if path else "the top"
         if one.kind == "none" and is_leaf(two):
             return f"{place} is None in the first, but another has a leaf there"
-        if two.kind == "none" and is_leaf(one) and _computes(op, position):
+        if two.kind == "none" and is_leaf(one) and computes(op, position):
             return f"{place} is None in one of them, and the function computes with it"
     return ""
 
@@ -187,7 +187,7 @@ def _places(first: Tree, other: Tree, path: str = "") -> Iterator[tuple[str, Tre
             yield from _places(one, two, below.format(path, key))
 
 
-def _computes(op: Op, position: int) -> bool:
+def computes(op: Op, position: int) -> bool:
     """Whether the mapped function surely computes with what it gets of a tree."""
     params = op.regions[0].params if op.name == "tree.map" and op.regions else ()
     at = position + (op.paths if isinstance(op.paths, int) else 0)

@@ -28,6 +28,16 @@ from jaxaudit.spans import Span
 
 def other_structure(op: Op, flow: Flow) -> Obligation | None:
     """Return the difference between the tree that a loop starts with and the one that its body hands on."""
+    if op.name == "scan" and (made := _no_pair(op, flow)) is not None:
+        return Obligation(
+            op.span,
+            message="the body of this `scan` gives one array, and no pair of carry and output",
+            current="JAX refuses this loop: it raises `TypeError`",
+            expected="the body gives the next carry, and what is stacked",
+            steps=(Step(made, "the body gives this"),),
+            suggestion="return a pair, with `None` where nothing is stacked",
+            cause=op.results,
+        )
     if op.border is None or op.handed is None or not op.border.trees:
         return None
     start, end = op.border.trees[0], op.handed.trees[0]
@@ -50,6 +60,19 @@ def other_structure(op: Op, flow: Flow) -> Obligation | None:
             basis=Basis.SAID if _is_only_said(start, flow) or _is_only_said(end, flow) else Basis.COMPUTED,
         )
     )
+
+
+def _no_pair(op: Op, flow: Flow) -> Span | None:
+    """Return where the body of a scan gives an array that is taken for a pair of carry and output."""
+    body = op.regions[-1]
+    halves = [one for one in body.ops if one.name == "py.unpack" and one.results == body.results]
+    whole = halves[-1].operands[0] if halves else None
+    made = None if whole is None else flow.maker(whole)
+    computed = made is not None and made.name == "array.map" and made.is_operator
+    if whole is None or not (computed or _is_array(whole, flow)):
+        return None
+    given = [one.span for one in body.ops if one.name == "py.return" and whole in one.operands]
+    return given[-1] if given else halves[-1].span
 
 
 def _is_only_said(tree: Tree, flow: Flow) -> bool:
