@@ -254,6 +254,8 @@ class Attributes:
     static = _items("static")
     """For each argument, whether it is static."""
     identities = _items("identities")
+    by_default = _items("by_default")
+    """For each operand whether it is one that a caller may leave out: only where it is given is it traced."""
     """The arguments that equal nothing but themselves: name, youngest value and object when made, and where."""
     equal_by = _items("equal_by")
     """The static objects whose class says when they are equal: number, class, what is compared, what is not, where."""

@@ -4,6 +4,33 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "all else that is given back was made of the newer one": """
+        class Wrapper:
+            def __init__(self, env):
+                self.env = env
+
+            def step(self, state, action):
+                next_state = self.env.step(state, action)  #? stale-value
+                return next_state.obs, state, next_state.reward, next_state.done > 0.5, {}
+
+        def cell(params, h, c, x):
+            gates = x @ params
+            new_c = c * jax.nn.sigmoid(gates) + gates  #? stale-value
+            return jnp.tanh(new_c), c
+
+        def measured(f, state, n):
+            new_state = f(state)
+            return new_state.reward, state, n.total
+
+        def logged(f, state):
+            new_state = f(state)
+            print(new_state)
+            return state, new_state.reward
+
+        def left_out(f, batch):
+            new_batch = f(batch)
+            return new_batch.x, new_batch, new_batch.y
+        """,
     "the optimizer of a state of which nothing is known": """
         import optax
         def step(state, loss_fn, batch):

@@ -13,6 +13,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Like, Parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
+from jaxaudit.rules.flow._shared.handed_back import handed_back
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.flow._shared.second_kick import second_kicks
 from jaxaudit.rules.intent.names import is_unwanted
@@ -28,7 +29,8 @@ class StaleValue(Rule):
     an optimizer's `update` or an environment's `step` gives, the record that a function gives for one of the same
     class, or what it hands back in the place of its own parameter. If nothing reads it, and the old version is read
     afterwards, returned, carried or stepped again, the update is lost. So it is where a step in two halves adds the
-    same amount before and after what that is computed from moves.
+    same amount before and after what that is computed from moves, and where a function gives back the old value beside
+    what it made of the newer one.
 
     ## Why is this bad?
     The program runs and gives numbers: the hidden state never moves, the optimizer stays at its first step, the
@@ -80,9 +82,23 @@ class StaleValue(Rule):
             "called for its other result",
         ),
         Example(
-            "def step(env, state, action):\n    next_state = env.step(state, action)\n"
-            "    return next_state.obs, state, next_state.reward\n",
-            "the newer one is only looked at, which only its name tells",
+            """
+            def accept(f, x, key):
+                new_x = x + jax.random.normal(key, x.shape)
+                better = f(new_x) < f(x)
+                return jnp.where(better, new_x, x), better
+
+            def unless_done(f, state):
+                new_state = f(state)
+                if new_state.done:
+                    return state, new_state.reward
+                return new_state, new_state.reward
+
+            def both(f, state):
+                new_state = f(state)
+                return state, new_state
+            """,
+            "either of them, and both",
         ),
         Example(
             "def run(kernel, state, keys):\n    def body(state, key):\n"
@@ -162,6 +178,19 @@ class StaleValue(Rule):
             "        carry, more = f(init, rest)  #!\n        ys = jnp.concatenate([ys, more])\n    return carry, ys\n",
             "the last step starts over",
         ),
+        Example(
+            """
+            def normalised(statistics, x, mean, scale):
+                if mean is None:
+                    new_mean, y = None, x
+                else:
+                    new_mean = statistics.update(mean, x)  #?
+                    y = x - new_mean
+                new_scale = statistics.update(scale, y)
+                return y / new_scale, mean, new_scale
+            """,
+            "the old value beside what was made of the newer one",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -172,6 +201,7 @@ class StaleValue(Rule):
             yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, facts))
         yield from (_started_over(*one) for one in _overwritten(program, facts))
         yield from second_kicks(program, facts)
+        yield from handed_back(program, facts)
         told = {one.made.span for one in found}
         noted = {value for note in program.named("py.unread") for value in note.values or ()}
         for value, version in facts.get(Versions).all():

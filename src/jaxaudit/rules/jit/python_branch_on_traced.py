@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
-from jaxaudit.ir import Argument, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.libraries.packages import PLAIN, package
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, named, proved
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
+from jaxaudit.spans import Span
 
 _REPAIR = {
     "if": "use `jnp.where` or `jax.lax.cond`, or declare the argument static",
@@ -100,6 +104,24 @@ class PythonBranchOnTraced(Rule):
 
     def main(x):
         return total({"x": x})
+
+    ## an option that is static, one that is asked whether it is there, and one that nobody gives
+    from functools import partial
+
+    @partial(jax.jit, static_argnames="train")
+    def sample(params, x, train=False, mask=None):
+        if train:
+            x = 2 * x
+        return params * x if mask is None else params * x * mask
+
+    @jax.jit
+    def double(x, again=False):
+        if again:
+            x = 2 * x
+        return 2 * x
+
+    def main(x):
+        return double(x)
     """
     invalid = """
     ## a comparison of an argument
@@ -160,30 +182,47 @@ class PythonBranchOnTraced(Rule):
 
     def main(x):
         return repeat(x, 3)
+
+    ## an option that nobody can give
+    @jax.jit
+    def sample(params, x, argmax=False, steps=3):
+        for _ in range(steps):  #?
+            x = params @ x
+        if argmax:  #?
+            return jnp.argmax(x)
+        return x
+
+    class Model:
+        @staticmethod
+        @jax.jit
+        def apply(params, x, train=False):
+            return _dropped(params * x, train)
+
+    def _dropped(x, train):
+        return x * 0.5 if train else x  #?
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where Python needs a value."""
         visits = facts.get(TracingFacts).of("py.test", "py.element", "py.to_python")
-        yield from (one for visit in visits if visit.tracer is not None for one in _judge(visit))
+        for visit in (one for one in visits if one.tracer is not None):
+            yield from (_verdict(visit, asked, construct, facts.flow) for asked, construct in _asked(visit.op))
 
 
-def _judge(visit: Visit) -> Iterator[Obligation]:
-    op = visit.op
-    match op.name:
-        case "py.test":
-            yield _verdict(visit, op.arguments.get("value"), op.construct)
-        case "py.to_python" if op.qualified == "bool":
-            yield _verdict(visit, op.arguments.get("a"), "bool")
-        case "py.element" if isinstance(bounds := op.arguments.get("iterable"), Mapping):
-            for bound in bounds.values():
-                yield _verdict(visit, bound, "range")
-        case _:
-            return
+def _asked(op: Op) -> Iterator[tuple[Argument, str]]:
+    """Return what Python asks the value of, and in which construct."""
+    if op.name == "py.test":
+        yield op.arguments.get("value"), op.construct
+    elif op.name == "py.to_python" and op.qualified == "bool":
+        yield op.arguments.get("a"), "bool"
+    elif op.name == "py.element" and isinstance(bounds := op.arguments.get("iterable"), Mapping):
+        yield from ((bound, "range") for bound in bounds.values())
 
 
-def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
+def _verdict(visit: Visit, asked: Argument, construct: str, flow: Flow) -> Obligation:
     fact, span, name = visit.of(asked), visit.op.span, named(asked)
+    if fact.kind is Kind.UNKNOWN and (compiled := _left_to_default(asked, flow)) is not None:
+        return _never_given(span, name, construct, compiled)
     if fact.kind not in (Kind.STATIC, Kind.CONCRETE) and fact.what == "items":
         return proved(span, f"Python knows how many items {name} has")
     if (known := without_tracer(span, fact, name)) is not None:
@@ -196,4 +235,23 @@ def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
         expected="only what is known while tracing decides what Python does",
         steps=steps_of(fact),
         suggestion=_REPAIR.get(construct, "use `jnp.where` or `jax.lax.cond`"),
+    )
+
+
+def _left_to_default(asked: Argument, flow: Flow) -> Op | None:
+    """Return the compiled function of which something is an argument that is traced as soon as a caller gives it."""
+    value = origin(flow, asked, {}).value if isinstance(asked, Value) else None
+    compiled = (op for op in flow.readers.get(value, ()) if op.by_default) if value is not None else ()
+    plain = (op for op in compiled if package(op.spelling) in PLAIN)
+    return next((op for op in plain if (op.by_default or ())[op.operands.index(value)]), None)
+
+
+def _never_given(span: Span, name: str, construct: str, compiled: Op) -> Obligation:
+    return Obligation(
+        span,
+        severity=Severity.WARNING,
+        message=f"`{construct}` needs the value of {name}, which {transform(compiled)} traces once a caller gives it",
+        current=f"as long as {name} is left to its default all is well, and whoever gives it gets an error",
+        expected=f"{name} is declared static",
+        suggestion="name it in `static_argnames`, or use `jnp.where`",
     )

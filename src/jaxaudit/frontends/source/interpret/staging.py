@@ -144,6 +144,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     lifts = callee.spelling in _STAGES_NUMBERS
     parts: list[Parametrised] = []
     static: list[bool | None] = []
+    by_default: list[bool] = []
     told: list[tuple[str, str, bool | None]] = []
     identities: list[tuple[str, int, int, Span]] = []
     equal_by: list[tuple[object, ...]] = []
@@ -153,12 +154,14 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     for at, value in enumerate(given.all()):
         name, fixed = _role(given, at, names, statics)
         # Nobody calls it: an argument with a default may never be given, and then the default is not traced.
-        fixed = None if name in optional and fixed is False else fixed
+        may_stay = name in optional and fixed is False
+        fixed = None if may_stay else fixed
         inner = lifted(it, value, span) if lifts and fixed is False else value
         # A static argument is the very object that the caller holds.
         parts.append(flattened(it, [inner], copy=fixed is not True))
         # Of a method it is the receiver that has a leaf, and nothing says that the receiver can be hashed.
         static += [None if isinstance(value, Attribute) else fixed] * len(parts[-1].params)
+        by_default += [may_stay] * len(parts[-1].params)
         told.append((name, _kind_when_static(it, value) if fixed is True else kind_of_argument(it, value), fixed))
         structure += structure_leaves(it, inner) if fixed is False else ()
         if (identity := _identity(it, value, whole=fixed is True)) is not None:
@@ -167,6 +170,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     inputs = _joined(parts, entered)
     attrs = {"given": tuple(told), "misfits": statics.misfits, "structure": tuple(dict.fromkeys(structure))}
     attrs |= {"identities": tuple(identities)} if identities else {}
+    attrs |= {"by_default": tuple(by_default)} if any(by_default) else {}
     attrs |= {"equal_by": tuple(equal_by)} if equal_by else {}
     return Staged(inputs, {"static": tuple(static), **attrs})
 
