@@ -16,6 +16,8 @@ _OF_ARRAYS = {"shape", "dtype", "ndim", "size", "T", "at", "mean", "sum", "max",
 class AsDict(Rewrite):
     """A named tuple or dataclass `State(x=1)` becomes `{"x": 1}`, `s.x` becomes `s["x"]`."""
 
+    # A dict and a tuple take whatever they are given.
+    unlike = frozenset({"signature-mismatch"})
     kinds: ClassVar[frozenset[str]] = frozenset(_RECORDS)
 
     def __init__(self, tree: ast.Module) -> None:
@@ -126,6 +128,7 @@ class AsTuple(AsDict):
 class AsStruct(AsDict):
     """A named tuple becomes a dataclass of flax."""
 
+    unlike = frozenset()
     kinds = frozenset({"typing.NamedTuple"})
     header = "import flax\nimport flax.struct"
     decorator: ClassVar[str] = "flax.struct.dataclass"
