@@ -43,9 +43,9 @@ def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool | None
     if sized_by_values(op) or (makes and any(fact_of(op.arguments.get(role), read).turn for role in _SIZES)):
         return True
     if makes and op.function in COUNTED:
-        # A window whose two ends move may keep its size.
-        moving = {fact_of(op.arguments.get(end), read).turn for end in ("start", "stop")}
-        return (True not in moving and False) if len(moving) == 1 else True
+        start, stop = (fact_of(op.arguments.get(end), read) for end in ("start", "stop"))
+        # A window whose two ends move may keep its size, and an end of which nothing is known may move along.
+        return start.turn != stop.turn if start.kind is stop.kind is Kind.STATIC else None
     if sized or not any(one.varies for one in operands):
         return False
     kind = kind_of(op)
