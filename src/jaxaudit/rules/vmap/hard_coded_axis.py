@@ -15,7 +15,7 @@ from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import ELEMENTWISE, KEEPING, UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.vmap._shared.layers import has_outputs_last, is_layer, layer_ahead, layer_behind, takes_statistics
-from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
+from jaxaudit.rules.vmap._shared.scalars import Scalar, counted, outcome_for_number, pointless, reductions
 
 _ENTRY_BY_ENTRY = through_ops(*ELEMENTWISE, *KEEPING)
 
@@ -244,6 +244,8 @@ class HardCodedAxis(Rule):
                 yield proved(op.span, "an axis is left under `vmap` for this to reduce")
             elif dims is None and (op.argument("axis") is not None or outcome_for_number(op, value, flow)):
                 yield unknown(op.span, "the rank of what is reduced under `vmap` is not known")
+            elif any(dims is None or shapes.of(one).dims is None for one in counted(op, flow)):
+                yield unknown(op.span, "whether this has as many terms as it is divided by is not known")
             else:
                 yield proved(op.span, "even one number would be reduced to what is wanted")
         yield from (_layer(op, shapes) for op in mapped_ops(facts) if takes_statistics(op, flow))

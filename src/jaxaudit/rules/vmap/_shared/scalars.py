@@ -71,12 +71,17 @@ def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
 
 def _of_others(op: Op, shapes: Shapes, flow: Flow) -> str:
     """Return what is wrong with the sum of one number that is divided by how long something else is."""
-    divided = (one for one in readers(flow, op.result) if one.name == "array.map" and one.function == "divide")
-    sizes = [_measured(one.argument("y"), flow) for one in divided if op.function in ADDITIONS]
-    measured = next((one for one in sizes if one is not None and shapes.of(one).dims), None)
+    measured = next((one for one in counted(op, flow) if shapes.of(one).dims), None)
     if measured is None:
         return ""
     return f"its `{op.function}` has one term, and is divided by the size of {named(measured, 'another array')}"
+
+
+def counted(op: Op, flow: Flow) -> list[Value]:
+    """Return the arrays by whose sizes a sum is divided."""
+    divided = (one for one in readers(flow, op.result) if one.name == "array.map" and one.function == "divide")
+    sizes = (_measured(one.argument("y"), flow) for one in divided if op.function in ADDITIONS)
+    return [one for one in sizes if one is not None]
 
 
 def _measured(size: Argument, flow: Flow) -> Value | None:
