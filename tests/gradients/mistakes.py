@@ -550,4 +550,90 @@ MISTAKES = (
         "zero-gradient-path",
         "accuracy = jnp.mean(jnp.argmax(logits, axis=-1) == labels)",
     ),
+    Mistake(
+        "decay of the torso as it was",
+        "reinforce",
+        (
+            (
+                "    grads = jax.grad(loss)(params, obs, actions, rewards)",
+                (
+                    "    def decayed(p):\n"
+                    '        return loss(p, obs, actions, rewards) + 1e-3 * jnp.sum(params["torso"] ** 2)\n\n'
+                    "    grads = jax.grad(decayed)(params)"
+                ),
+            ),
+        ),
+        "term-without-gradient",
+        'return loss(p, obs, actions, rewards) + 1e-3 * jnp.sum(params["torso"] ** 2)',
+    ),
+    Mistake(
+        "entropy of the policy as it was",
+        "a2c",
+        (
+            (
+                "    value, grads = jax.value_and_grad(loss)(params, obs, actions, rewards, last_obs)",
+                (
+                    "    def regular(p):\n"
+                    "        logp = jax.nn.log_softmax(network(params, last_obs)[0])\n"
+                    "        entropy = jnp.mean(jnp.sum(jnp.exp(logp) * logp, axis=-1))\n"
+                    "        return loss(p, obs, actions, rewards, last_obs) + 0.1 * entropy\n\n"
+                    "    value, grads = jax.value_and_grad(regular)(params)"
+                ),
+            ),
+        ),
+        "term-without-gradient",
+        "logp = jax.nn.log_softmax(network(params, last_obs)[0])",
+    ),
+    Mistake(
+        "one view of the network around",
+        "byol",
+        (
+            (
+                "jax.value_and_grad(loss)(online, target, first, second)",
+                (
+                    "jax.value_and_grad(\n"
+                    "            lambda p: loss(p, target, first, second)\n"
+                    "            + loss(online, target, second, first)\n"
+                    "        )(online)"
+                ),
+            ),
+        ),
+        "term-without-gradient",
+        "+ loss(online, target, second, first)",
+    ),
+    Mistake(
+        "penalty on all leaves as they were",
+        "gan",
+        (
+            (
+                "jax.grad(generator_loss)(generator, discriminator, noise)",
+                (
+                    "jax.grad(\n"
+                    "        lambda g: generator_loss(g, discriminator, noise)\n"
+                    "        + sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(generator))\n"
+                    "    )(generator)"
+                ),
+            ),
+        ),
+        "term-without-gradient",
+        "+ sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(generator))",
+    ),
+    Mistake(
+        "boundary of the solution as it was",
+        "pinn",
+        (
+            (
+                "step = jax.jit(jax.grad(loss))",
+                (
+                    "@jax.jit\ndef step(params, xs, ts, sources):\n"
+                    "    def bounded(p):\n"
+                    "        edge = jax.vmap(u, in_axes=(None, None, 0))(params, 0.0, ts)\n"
+                    "        return loss(p, xs, ts, sources) + jnp.mean(edge**2)\n\n"
+                    "    return jax.grad(bounded)(params)"
+                ),
+            ),
+        ),
+        "term-without-gradient",
+        "edge = jax.vmap(u, in_axes=(None, None, 0))(params, 0.0, ts)",
+    ),
 )

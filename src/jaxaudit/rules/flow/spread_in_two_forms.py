@@ -43,17 +43,17 @@ def score(w, obs, action):
 _RUNNING = """
 class Normaliser:
     def __init__(self, size):
-        self.mean, self.squares, self.count = jnp.zeros(size), jnp.zeros(size), 0.0
+        self.centre, self.squares, self.count = jnp.zeros(size), jnp.zeros(size), 0.0
 
     def update(self, batch):
         n, mean = batch.shape[0], batch.mean(axis=0)
-        delta, total = mean - self.mean, self.count + n
+        delta, total = mean - self.centre, self.count + n
         self.squares = self.squares + jnp.sum((batch - mean) ** 2, axis=0) + delta**2 * self.count * n / total
-        self.mean, self.count = self.mean + delta * n / total, total
+        self.centre, self.count = self.centre + delta * n / total, total
 
     def __call__(self, x):
         variance = self.squares / jnp.maximum(self.count, 1.0)
-        return jnp.clip((x - self.mean) / {spread}, -10.0, 10.0){mark}
+        return jnp.clip((x - self.centre) / {spread}, -10.0, 10.0){mark}
 
 def collect(key):
     normalise = Normaliser(3)

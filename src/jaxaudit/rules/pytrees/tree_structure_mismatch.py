@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations, product
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -12,22 +11,19 @@ from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.skeletons import left_out, one_structure, part_of, skeleton, structure_read
 from jaxaudit.analyses.queries import sources
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
-from jaxaudit.ir import Argument, Exit, Op, Program, Value
-from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.ops import ELEMENTWISE, PASSED_ON
+from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.pytrees._shared.choices import choices, misplaced
 from jaxaudit.rules.pytrees._shared.leaf_lists import (
-    Order,
     absence,
     computes,
+    gathered,
     joins_single,
     listed_from,
     mixed_leaves,
     one_tree,
-    order_of,
     reordered,
     taken_apart,
     why_alike,
@@ -40,13 +36,10 @@ from jaxaudit.rules.pytrees._shared.optimizers import (
     other_module,
     started_with,
 )
+from jaxaudit.rules.pytrees._shared.orders import in_order, vectors_in_order
 from jaxaudit.rules.trees import Misfit, array_for_container, describe, difference, nodes
-from jaxaudit.spans import NOWHERE
 
 _BEGINS = playing("optimizer.init")
-_RAVEL = "jax.flatten_util.ravel_pytree"
-_UNRAVEL = "jax.flatten_util.Unravel.__call__"
-
 
 _PARTED = """import equinox as eqx
 
@@ -107,6 +100,14 @@ class TreeStructureMismatch(Rule):
             "    leaves = [jax.tree.leaves(t) for t in trees]\n"
             "    return jax.tree.unflatten(d, [jnp.stack(g) for g in zip(*leaves)])\n",
             "stacked across trees",
+        ),
+        Example(
+            "def total(x, y):\n    one, form = jax.tree.flatten({'w': x, 'b': y})\n"
+            "    two = jax.tree.leaves({'w': y, 'b': x})\n"
+            "    return jax.tree.unflatten(form, [one[0] * 2, two[1] * 2])\n\n"
+            "def totals(x, y):\n    form = jax.tree.structure({'actor': 0, 'critic': 0})\n"
+            "    return jax.tree.unflatten(form, [sum(jax.tree.leaves(one)) for one in ((x, y), (y, x))])\n",
+            "leaves of two trees, and a number of each",
         ),
         Example(
             "RATES = {'stem': 0.1, 'block': 0.2, 'head': 0.4}\n\ndef f(x, y, z):\n"
@@ -189,6 +190,12 @@ class TreeStructureMismatch(Rule):
             "structure and leaves of different trees",
         ),
         Example(
+            "def total(x, y):\n    one, form = jax.tree.flatten({'w': x, 'b': y})\n"
+            "    two = jax.tree.leaves({'w': y, 'b': x})\n"
+            "    return jax.tree.unflatten(form, [sum(one), sum(two)])  #!\n",
+            "all leaves of each tree",
+        ),
+        Example(
             "RATES = {'stem': 0.1, 'block': 0.2, 'head': 0.4}\n\ndef f(x, y, z):\n"
             "    leaves, form = jax.tree.flatten({'stem': x, 'block': y, 'head': z})\n"
             "    rates = list(RATES.values())\n"
@@ -236,11 +243,10 @@ class TreeStructureMismatch(Rule):
         for op in program.calling(*_BEGINS):
             yield from (_chosen(op, by, chosen) for by, chosen in choices(op, flow))
         for op in program.calling("jax.tree.unflatten"):
-            yield from _in_order(op, flow) or _rebuilt(op, flow)
+            yield from in_order(op, flow) or _rebuilt(op, flow)
         for op in program.named("tree.paired"):
-            yield from _in_order(op, flow)
-        for op, one, other in _meetings(facts):
-            yield _ordered(op, one, other)
+            yield from in_order(op, flow)
+        yield from vectors_in_order(facts)
         for op in program.calling(*BLENDS):
             if len(trees := _trees(op)) > 1:
                 yield from _paired(op, trees[0], trees[1], flow)
@@ -410,41 +416,14 @@ def _held(flow: Flow, op: Op, tree: Tree, context: Context) -> Value | None:
     return None
 
 
-def _in_order(op: Op, flow: Flow) -> list[Obligation]:
-    """Compare the orders in which sequences stand that are put together item by item."""
-    found = []
-    for context in contexts(flow, op):
-        known = [one for given in op.orders or () if (one := order_of(flow, given, context)) is not None]
-        for one, other in combinations(known, 2):
-            if set(one.keys) == set(other.keys):
-                found.append(_ordered(op, one, other))
-    return found
-
-
-def _ordered(op: Op, one: Order, other: Order) -> Obligation:
-    if one.keys == other.keys:
-        return proved(op.span, "what is put together stands in one order")
-    steps = [Step(each.span, f"this has {each.words}") for each in (one, other) if each.span.line]
-    apart = next(pair for pair in zip(one.keys, other.keys, strict=True) if pair[0] != pair[1])
-    return _disordered(op, apart, one, other, steps)
-
-
-def _disordered(op: Op, apart: tuple[str, str], one: Order, other: Order, steps: list[Step]) -> Obligation:
-    return Obligation(
-        op.span,
-        message=f"items are paired by position, and `{apart[0]}` meets `{apart[1]}`",
-        current=f"one has {one.words}, the other {other.words}",
-        raises=Raises.NOTHING,
-        expected="both stand in one order",
-        steps=tuple(steps),
-        suggestion="map over both with `jax.tree.map`, or take both apart with `jax.tree.leaves`",
-    )
-
-
 def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:
     leaves, treedef = op.arguments.get("leaves"), op.arguments.get("treedef")
     made = structure_read(flow, treedef) if isinstance(treedef, Value) else None
-    if isinstance(leaves, Value) and (mixed := mixed_leaves(flow, leaves)) is not None:
+    mixed = mixed_leaves(flow, leaves) if isinstance(leaves, Value) else None
+    lists = gathered(flow, leaves) if isinstance(leaves, tuple) else []
+    if made is not None and any(one_tree(flow, made, one, {}) for one in lists):
+        mixed = lists[0].span
+    if mixed is not None:
         steps = (Step(mixed, "each item here is the list of all leaves of one tree"),)
         yield _differ(op, "each new leaf is made of all leaves of one tree, not of one leaf of all trees", steps)
     elif isinstance(leaves, Value) and (moved := reordered(flow, leaves)) is not None:
@@ -484,43 +463,3 @@ def _differ(op: Op, message: str, steps: tuple[Step, ...] = ()) -> Obligation:
         if rebuilds
         else "take the same part of both trees",
     )
-
-
-def _meetings(facts: Facts) -> Iterator[tuple[Op, Order, Order]]:
-    """Return where elements of the same place come from vectors that hold the same entries, one pair each."""
-    flow, program = facts.flow, facts.program
-    made = {op: order for op in program.named("array.join") if (order := _order(flow, op)) is not None}
-    if len({order.keys for order in made.values()}) < 2:
-        return
-    told: set[frozenset[Op]] = set()
-    for op in (*program.named("array.map"), *program.calling(_UNRAVEL)):
-        pair = ("self", "flat") if op.qualified == _UNRAVEL else ("x", "y")
-        first, second = (_joined(flow, op.arguments.get(name)) & made.keys() for name in pair)
-        for one, other in product(first, second):
-            if set(made[one].keys) == set(made[other].keys) and frozenset((one, other)) not in told:
-                told.add(frozenset((one, other)))
-                yield op, made[one], made[other]
-
-
-def _order(flow: Flow, op: Op) -> Order | None:
-    tree = op.arguments.get("pytree")
-    if op.qualified == _RAVEL:
-        texts = isinstance(tree, Mapping) and all(isinstance(key, str) for key in tree)
-        return Order(tuple(sorted(tree)), "the order of sorted keys", op.span) if texts else None
-    listed = op.arguments.get("arrays")
-    given = next(iter(op.orders or ()), ((), listed if isinstance(listed, Value) else None, NOWHERE))
-    found = order_of(flow, given, {})
-    return None if found is None else found._replace(span=op.span)
-
-
-def _joined(flow: Flow, given: Argument) -> set[Op]:
-    """Return the ops that a value has its elements from, place by place."""
-    found = sources(flow, values_in(given), lambda op: _keeps_places(flow, op))
-    return {made for one in found if (made := flow.maker(one)) is not None}
-
-
-def _keeps_places(flow: Flow, op: Op) -> bool:
-    if op.name == "py.unpack":
-        made = flow.maker(op.operands[0])
-        return made is not None and made.qualified == _RAVEL
-    return op.name in PASSED_ON or op.name in ELEMENTWISE

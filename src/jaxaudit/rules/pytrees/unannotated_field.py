@@ -62,7 +62,28 @@ class UnannotatedField(Rule):
     summary = "A number without an annotation is no field of its record, and is never fitted."
     valid = (
         Example(_FIT.format(**_STRUCT, volume="volume: float", mark=""), "a field"),
-        Example(_FIT.replace("theta.volume", "theta.VOLUME").format(**_STRUCT, volume="VOLUME", mark=""), "a constant"),
+        Example(
+            """
+            from flax import struct
+
+            @struct.dataclass
+            class Theta:
+                rate: float = 1.0
+
+            @struct.dataclass
+            class Plant:
+                volume = 20.0
+
+            def fit(plant: Plant, t, y):
+                theta = Theta()
+                def loss(p):
+                    return jnp.mean((jnp.exp(-p.rate * t) / plant.volume - y) ** 2)
+                return jax.grad(loss)(theta)
+
+            fit(Plant(), jnp.ones(3), jnp.ones(3))
+            """,
+            "a constant of what no gradient is taken by",
+        ),
     )
     invalid = (
         Example(_FIT.format(**_STRUCT, volume="volume", mark="  #!"), "a dataclass"),
