@@ -86,7 +86,7 @@ _ANY_ORDER = frozenset(("array.create", "array.reshape", "key.draw"))
 
 
 def _are_permuted(old: Dims | None, new: Dims | None) -> bool:
-    """Whether plain sizes change places, and no axis can be meant to be cut into groups: 512 rows of 4 into 4 of 512."""
+    """Whether plain sizes change places, and no axis may be cut into groups: 512 rows of 4 into 4 of 512."""
     before, after = ([one.constant or 0 for one in dims or () if one != ONE] for dims in (old, new))
     if 0 in before or before == after or Counter(before) != Counter(after):
         return False
