@@ -18,7 +18,7 @@ _MODULE = merge(
     rows(f"{_LINEN}.Module", "key.draw", "init_with_output lazy_init: rngs *args", key="rngs", folds=True),
     rows(f"{_LINEN}.Module", "key.stream", "make_rng: name"),
     # What a bound module is asked for later draws, or does not: an evaluation needs no dropout.
-    rows(f"{_LINEN}.Module", "py.call_unknown", "bind: variables *args -> like self", key="rngs"),
+    rows(f"{_LINEN}.Module", "py.call_unknown", "bind: variables *args -> like self"),
     # These only look at shapes: nothing is drawn.
     rows(f"{_LINEN}.Module", "py.call_library", "tabulate module_paths: rngs *args"),
     rows(f"{_LINEN}.Module", "py.call_library", """

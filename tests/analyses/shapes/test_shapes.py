@@ -189,6 +189,8 @@ def test_every_op_on_arrays_has_a_transfer_function():
         ("jnp.zeros((math.prod((2, 5)), math.ceil(7 / 2), int(np.prod((2, 3)))))", "10, 4, 6"),
         ("jnp.zeros(3) * round(float(jnp.ones(())), 2)", "3"),
         ("jnp.zeros(3) + sum(jnp.sum(one**2) for one in jax.tree.leaves(key))", "3"),
+        ("jax.tree.map(jnp.ravel, (jax.random.categorical(key, jnp.ones((2, 3, 4))), key))[0]", "6"),
+        ("jax.tree.map(jnp.ravel, ((jax.random.categorical(key, jnp.ones((2, 3, 4))), key), key))[0][0]", "6"),
         ("network([dict(w=jnp.ones((m, n))) for m, n in zip(SIZES[:-1], SIZES[1:])], jnp.ones((8, 3)))", "8, 2"),
         ("network(grown(SIZES), jnp.ones((8, 3)))", "8, 2"),
         ("jnp.ones((8, 3)) @ Pair(*(jnp.ones(size) for size in ((3, 5), (5, 2)))).first", "8, 5"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, product, same, variable
 from jaxaudit.analyses.labels import Label
@@ -58,6 +59,14 @@ class ShapeFact:
     def is_array(self) -> bool:
         """Whether this is surely an array or a number."""
         return self.dims is not None
+
+    @property
+    def leaves(self) -> tuple[ShapeFact, ...] | None:
+        """The leaves of a tree, in order; the items of tuples and lists are trees themselves."""
+        if self.items is None:
+            return self.parts
+        inside = ((item,) if item.leaves is None else item.leaves for item in self.items)
+        return tuple(chain.from_iterable(inside))
 
     @property
     def placed(self) -> Placing | None:

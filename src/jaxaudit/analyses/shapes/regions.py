@@ -312,7 +312,7 @@ _PLAIN = 24
 def _each_leaf(op: Op, look: Look) -> Facts | None:
     """Run the function of a `tree.map` for each leaf; None where it is more than a few plain ops."""
     region, count = op.regions[0], len(op.regions[0].results)
-    trees = [look.read(value).parts for value in op.operands]
+    trees = [look.read(value).leaves for value in op.operands]
     if op.is_leaf is True and not all(part.placed for parts in trees for part in parts or (NOTHING,)):
         # The function sees larger parts of the tree than its leaves, where these are not taken apart any further.
         return None
@@ -361,7 +361,7 @@ def _after_leaves(op: Op, look: Look) -> Facts:
     if each is not None:
         return [*[NOTHING] * count, *each]
     made = [NOTHING] * count
-    parts = look.read(op.operands[0]).parts if op.operands else None
+    parts = look.read(op.operands[0]).leaves if op.operands else None
     if parts is None or len(parts) != len(op.results) - count or not _is_elementwise(op.regions[0]):
         return made
     return [*made, *(ShapeFact(part.dims) for part in parts)]

@@ -73,6 +73,12 @@ class AxisConflict(Rule):
     def f(x, y):
         return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3), x[:, 0] * x[:, 1]
 
+    ## a body that gives no pair is no matter of sizes
+    def run(x, rates):
+        return jax.lax.scan(lambda x, rate: rate * x, x, rates)
+
+    run(jnp.ones(3), jnp.ones(4))
+
     ## lists have operators too
     def f(x):
         return x[1:] + x
@@ -150,11 +156,19 @@ class AxisConflict(Rule):
         """List every op in which sizes meet."""
         shapes = facts.get(Shapes)
         found = dict(_by_relation(program, facts.flow, shapes))
-        judged = ((op, fits) for op in program.walk() if op not in found and (fits := shapes.fits(op)))
+        others = found.keys() | set(_pairs_of_scans(program))
+        judged = ((op, fits) for op in program.walk() if op not in others and (fits := shapes.fits(op)))
         yield from (_judge(op, fits, shapes, facts) for op, fits in judged)
         yield from found.values()
         yield from _sizes_read(program, facts.flow, shapes)
         yield from (_number_indexed(op) for op in program.named("py.item") if _is_size(op.base, facts.flow))
+
+
+def _pairs_of_scans(program: Program) -> Iterator[Op]:
+    """Return what takes the results of bodies of scans apart: `carry-type-changes` says what is no pair."""
+    for scan in program.named("scan"):
+        body = scan.regions[-1]
+        yield from (op for op in body.ops if op.name == "py.unpack" and op.results == body.results)
 
 
 def _by_relation(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:

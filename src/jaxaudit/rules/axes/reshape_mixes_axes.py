@@ -46,6 +46,7 @@ class ReshapeMixesAxes(Rule):
     needs = (Shapes,)
 
     valid = (
+        Example("y = jnp.arange(6).reshape(2, -1).ravel(order='F')\n", "cut by rows, and put together by columns"),
         Example("def f(raw):\n    return raw.reshape(raw.shape[::-1]).T\n", "the order in memory is turned round"),
         Example("T, B = 16, 4\n\ny = jnp.zeros((T, B, 3)).swapaxes(0, 1).reshape(B, T * 3)\n", "transposed first"),
         Example(

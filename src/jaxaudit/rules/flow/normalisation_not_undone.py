@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin, part_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 
@@ -112,12 +113,10 @@ class _Affine:
 
 
 _WRITTEN = {
-    ("divide", "subtract"): "(y - m) / s",
-    ("multiply", "subtract"): "(y - m) * s",
-    ("multiply", "add"): "(y + m) * s",
-    ("add", "multiply"): "y * s + m",
-    ("subtract", "multiply"): "y * s - m",
-    ("add", "divide"): "y / s + m",
+    "divide": {"subtract": "(y - m) / s"},
+    "multiply": {"subtract": "(y - m) * s", "add": "(y + m) * s"},
+    "add": {"multiply": "y * s + m", "divide": "y / s + m"},
+    "subtract": {"multiply": "y * s - m"},
 }
 """How a value is shifted and scaled, by the function that comes last and the one before it."""
 
@@ -127,12 +126,14 @@ def _steps(op: Op, flow: Flow) -> Iterator[_Affine]:
     for inner, outer in _sides(op, flow):
         before = flow.maker(inner)
         written = (
-            None if before is None or op.backward or op.is_derived else _WRITTEN.get((op.function, before.function))
+            None
+            if before is None or op.backward or op.is_derived
+            else _WRITTEN.get(op.function, {}).get(before.function)
         )
         for _, other in _sides(before, flow) if before is not None and written is not None else ():
             for context in contexts(flow, op) if before is not None and written is not None else ():
                 last, first = _who(flow, outer, context), _who(flow, other, context)
-                shift, scale = (last, first) if op.function in ("add", "subtract") else (first, last)
+                shift, scale = (last, first) if op.function in SUMS_OF_TWO else (first, last)
                 if shift != scale:
                     yield _Affine(op, before or op, shift, scale, written or "")
 

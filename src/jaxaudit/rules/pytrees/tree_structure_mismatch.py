@@ -19,6 +19,7 @@ from jaxaudit.rules.pytrees._shared.choices import choices, misplaced
 from jaxaudit.rules.pytrees._shared.leaf_lists import (
     absence,
     computes,
+    gathered,
     joins_single,
     listed_from,
     mixed_leaves,
@@ -101,6 +102,14 @@ class TreeStructureMismatch(Rule):
             "stacked across trees",
         ),
         Example(
+            "def total(x, y):\n    one, form = jax.tree.flatten({'w': x, 'b': y})\n"
+            "    two = jax.tree.leaves({'w': y, 'b': x})\n"
+            "    return jax.tree.unflatten(form, [one[0] * 2, two[1] * 2])\n\n"
+            "def totals(x, y):\n    form = jax.tree.structure({'actor': 0, 'critic': 0})\n"
+            "    return jax.tree.unflatten(form, [sum(jax.tree.leaves(one)) for one in ((x, y), (y, x))])\n",
+            "leaves of two trees, and a number of each",
+        ),
+        Example(
             "RATES = {'stem': 0.1, 'block': 0.2, 'head': 0.4}\n\ndef f(x, y, z):\n"
             "    leaves, form = jax.tree.flatten({'stem': x, 'block': y, 'head': z})\n"
             "    return form.unflatten([rate * leaf for rate, leaf in zip(jax.tree.leaves(RATES), leaves)])\n",
@@ -179,6 +188,12 @@ class TreeStructureMismatch(Rule):
             "part = {'w': jnp.ones(3)}\nleaves, _ = jax.tree.flatten(full)\n_, form = jax.tree.flatten(part)\n"
             "half = jax.tree.unflatten(form, [x / 2 for x in leaves])  #!\n",
             "structure and leaves of different trees",
+        ),
+        Example(
+            "def total(x, y):\n    one, form = jax.tree.flatten({'w': x, 'b': y})\n"
+            "    two = jax.tree.leaves({'w': y, 'b': x})\n"
+            "    return jax.tree.unflatten(form, [sum(one), sum(two)])  #!\n",
+            "all leaves of each tree",
         ),
         Example(
             "RATES = {'stem': 0.1, 'block': 0.2, 'head': 0.4}\n\ndef f(x, y, z):\n"
@@ -404,7 +419,11 @@ def _held(flow: Flow, op: Op, tree: Tree, context: Context) -> Value | None:
 def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:
     leaves, treedef = op.arguments.get("leaves"), op.arguments.get("treedef")
     made = structure_read(flow, treedef) if isinstance(treedef, Value) else None
-    if isinstance(leaves, Value) and (mixed := mixed_leaves(flow, leaves)) is not None:
+    mixed = mixed_leaves(flow, leaves) if isinstance(leaves, Value) else None
+    lists = gathered(flow, leaves) if isinstance(leaves, tuple) else []
+    if made is not None and any(one_tree(flow, made, one, {}) for one in lists):
+        mixed = lists[0].span
+    if mixed is not None:
         steps = (Step(mixed, "each item here is the list of all leaves of one tree"),)
         yield _differ(op, "each new leaf is made of all leaves of one tree, not of one leaf of all trees", steps)
     elif isinstance(leaves, Value) and (moved := reordered(flow, leaves)) is not None:

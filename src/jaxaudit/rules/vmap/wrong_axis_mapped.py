@@ -63,7 +63,7 @@ def _parts_of_keys(op: Op, value: Value, axis: int, made: Op, *, sure: bool) -> 
         op.span,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{op.name}` maps axis {axis} of {name}, behind the axes along which there is one key each",
-        current="this raises for typed keys; of raw ones each element gets one number of every key, which is no key",
+        current="each element gets one number of every key, which is no key, or JAX raises where keys are typed",
         expected="each element gets a key of its own",
         steps=(Step(made.span, "the keys are made here"),),
         suggestion="map axis 0 of the keys",

@@ -248,7 +248,7 @@ def _same_object(look: Look) -> ShapeFact:
 
 def _leaf(look: Look) -> ShapeFact:
     """Return a leaf of a tree: what lies there, where the tree is known leaf by leaf, else what it is like."""
-    parts, at = look.fact("tree").parts, look.op.position
+    parts, at = look.fact("tree").leaves, look.op.position
     known = parts is not None and at is not None and len(parts) == look.op.target_count
     like = parts[at] if parts is not None and at is not None and known else look.first()
     # A number is like another number whatever the two are.
@@ -267,7 +267,7 @@ def _tree(look: Look) -> ShapeFact:
 
 
 def _as_part(fact: ShapeFact) -> ShapeFact:
-    return ShapeFact(parts=fact.parts, layer=fact.layer, stack=fact.stack)
+    return ShapeFact(parts=fact.leaves, layer=fact.layer, stack=fact.stack)
 
 
 def _leaves(look: Look) -> ShapeFact:

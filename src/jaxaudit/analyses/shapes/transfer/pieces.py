@@ -41,7 +41,7 @@ def _join(look: Look) -> ShapeFact:
 
 def _flat(tree: ShapeFact) -> ShapeFact:
     """Return all leaves of a tree behind one another."""
-    leaves = tree.parts or (tree,)
+    leaves = tree.leaves or (tree,)
     sizes = [UNKNOWN if leaf.dims is None else product(leaf.dims) for leaf in leaves]
     dtypes = {leaf.dtype for leaf in leaves}
     return array((sum(sizes, ZERO),), dtypes.pop() if len(dtypes) == 1 else None)

@@ -102,6 +102,9 @@ def undoes_cut(facts: Facts, op: Op) -> bool | None:
         return False
     if flow.readers.get(base) != [op] or where[cut] is not where[op]:
         return False
+    # Taken apart by rows and put together by columns, the elements have moved.
+    if any(one.arguments.get("order", "C") != "C" for one in (cut, op)):
+        return None
     shapes = facts.get(Shapes)
     old, between, new = (shapes.of(one).dims for one in (cut.base, base, op.result))
     if old is None or between is None or new is None:

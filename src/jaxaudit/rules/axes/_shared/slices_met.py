@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
 
 from jaxaudit.analyses.axes.normalised import plain
 from jaxaudit.analyses.lineage import Flow
@@ -38,7 +37,7 @@ def slices_met(program: Program, flow: Flow) -> Iterator[tuple[Op, Cut, Cut]]:
         if op.name not in ELEMENTWISE or len(op.operands) < 2 or not is_usual(op):
             continue
         sides = [_cuts(value, flow, known) for value in op.operands]
-        pairs = (pair for at, one in enumerate(sides) for other in sides[at + 1 :] for pair in product(one, other))
+        pairs = (pair for at, one in enumerate(sides) for other in sides[at + 1 :] for pair in _of_one_base(one, other))
         found = next((pair for pair in pairs if _differ(*pair)), None)
         if found is not None:
             yield op, *found
@@ -61,20 +60,27 @@ def _cuts(value: Value, flow: Flow, known: dict[Value, frozenset[Cut]]) -> froze
     found = known.get(value)
     if found is None:
         known[value] = frozenset()
-        found = known[value] = frozenset(_found(value, flow, known))
+        found = known[value] = _found(value, flow, known)
     return found
 
 
-def _found(value: Value, flow: Flow, known: dict[Value, frozenset[Cut]]) -> Iterator[Cut]:
+def _found(value: Value, flow: Flow, known: dict[Value, frozenset[Cut]]) -> frozenset[Cut]:
     op = flow.maker(value)
     if op is not None and op.operands and (op.name in PASSED_ON or (op.name in ELEMENTWISE and is_usual(op))):
-        for one in op.operands:
-            yield from _cuts(one, flow, known)
-        return
-    parts = _parts(op.arguments.get("index")) if op is not None and op.name == "py.item" and op.operands else None
-    if op is not None and parts is not None:
-        yield Cut(plain(op.operands[0], flow), parts, op.span)
-    yield Cut(plain(value, flow), (), value.span)
+        return frozenset().union(*(_cuts(one, flow, known) for one in op.operands))
+    whole = Cut(plain(value, flow), (), value.span)
+    if op is None or op.name != "py.item" or not op.operands:
+        return frozenset((whole,))
+    return frozenset((Cut(plain(op.operands[0], flow), _parts(op.arguments.get("index")), op.span), whole))
+
+
+def _of_one_base(first: frozenset[Cut], second: frozenset[Cut]) -> Iterator[tuple[Cut, Cut]]:
+    """Return the slices on both sides that leave other rows of one array: most are of arrays of their own."""
+    others: dict[Value, list[Cut]] = {}
+    for cut in second:
+        others.setdefault(cut.base, []).append(cut)
+    for cut in first:
+        yield from ((cut, other) for other in others.get(cut.base, ()) if other.parts != cut.parts)
 
 
 def _parts(index: Argument) -> tuple[Part, ...]:
@@ -91,9 +97,7 @@ def _part(part: Argument) -> Part:
 
 
 def _differ(first: Cut, second: Cut) -> bool:
-    """Whether two slices of one array have different lengths along an axis for sure, and the same axes."""
-    if first.base is not second.base or first.parts == second.parts:
-        return False
+    """Whether two slices that leave other rows of one array have different lengths for sure, and the same axes."""
     one, other = _filled(first.parts, second.parts), _filled(second.parts, first.parts)
     if len(one) != len(other) or None in one or None in other:
         return False

@@ -28,6 +28,28 @@ def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
     return None
 
 
+def gathered(flow: Flow, items: tuple[object, ...]) -> list[Op]:
+    """Return the calls that took trees apart, where each item is made of all leaves of another one; else nothing."""
+    found = [_whole_lists(flow, item) for item in items if isinstance(item, Value)]
+    calls = [one for lists in found for one in lists]
+    alone = len(found) == len(items) > 1 and all(len(lists) == 1 for lists in found)
+    return calls if alone and len(set(calls)) == len(calls) else []
+
+
+def _whole_lists(flow: Flow, item: Value) -> set[Op]:
+    """Return the calls that gave the lists of leaves which a value is computed from as a whole."""
+
+    def operands(value: Value) -> tuple[Value, ...]:
+        op = flow.maker(value)
+        return op.operands if op is not None and op.name in _TAKES_ALL else ()
+
+    made = (taken_apart(flow, value) for value in walk((item,), operands))
+    return {one for one in made if one is not None}
+
+
+_TAKES_ALL = ("array.map", "array.reduce", "array.join", "array.convert", "py.call_library")
+
+
 def _elements(flow: Flow, items: Op) -> Iterator[Op]:
     """Return the elements that an item of a comprehension is made of."""
     body = items.regions[0]
@@ -151,9 +173,9 @@ def why_alike(flow: Flow, first: Tree, other: Tree, context: Context) -> str:
 
 def one_tree(flow: Flow, first: Op, other: Op, context: Context) -> bool:
     """Whether two calls take trees of one structure apart."""
-    if first is other:
-        return True
     trees = [op.arguments.get("tree") for op in (first, other)]
+    if first is other or (trees[0] is not None and trees[0] == trees[1]):
+        return True
     known = [skeleton(flow, tree, context) for tree in trees if isinstance(tree, Value)]
     return len(known) == 2 and one_structure(flow, *known)
 
