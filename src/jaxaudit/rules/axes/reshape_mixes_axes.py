@@ -54,6 +54,11 @@ class ReshapeMixesAxes(Rule):
         ),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(b * t, d)\n", "made one in order"),
         Example(
+            "best, at = jax.lax.top_k(jnp.tanh(jnp.ones((4, 128 * 64))).reshape(4 * 128, 64), 4)\n"
+            "y = jax.lax.top_k(best.reshape(4, 128 * 4), 4)\n",
+            "rows cut into groups, as many as each row has elements",
+        ),
+        Example(
             "H, W, P = 32, 32, 8\n\nx = jnp.zeros((2, H, W, 3))\n"
             "y = x.reshape(2, H // P, P, W // P, P, 3).transpose(0, 1, 3, 2, 4, 5)\n"
             "z = y.reshape(2, H * W // P // P, P * P * 3)\n",

@@ -56,6 +56,12 @@ class ArithmeticOnList(Rule):
     valid = (
         Example("def product(a, b):\n    return jnp.matmul(*jnp.broadcast_arrays(a, b))\n", "the items of a tuple"),
         Example(
+            "def joined(a, b):\n    first, second = {'x': a}, {'y': b}\n"
+            "    if not first.keys().isdisjoint(second.keys()):\n        raise KeyError\n"
+            "    return {**first, **second}\n",
+            "views of dicts",
+        ),
+        Example(
             """
             import numpy as np
 

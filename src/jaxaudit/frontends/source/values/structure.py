@@ -205,6 +205,8 @@ def kind_of(it: Interpreter, value: Abstract) -> str:
             return name
         case Record(cls=cls):
             return cls.name
+        case TupleValue(keys=keys) if keys:
+            return "view"
     return type(value).__name__.removesuffix("Value").lower()
 
 

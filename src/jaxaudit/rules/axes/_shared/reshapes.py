@@ -86,8 +86,12 @@ _ANY_ORDER = frozenset(("array.create", "array.reshape", "key.draw"))
 
 
 def _are_permuted(old: Dims | None, new: Dims | None) -> bool:
-    before, after = ([one.constant for one in dims or () if one != ONE] for dims in (old, new))
-    return None not in before and before != after and Counter(before) == Counter(after)
+    """Whether plain sizes change places, and no axis may be cut into groups: 512 rows of 4 into 4 of 512."""
+    before, after = ([one.constant or 0 for one in dims or () if one != ONE] for dims in (old, new))
+    if 0 in before or before == after or Counter(before) != Counter(after):
+        return False
+    here, there = next((one, other) for one, other in zip(before, after, strict=True) if one != other)
+    return max(here, there) % min(here, there) != 0
 
 
 def undoes_cut(facts: Facts, op: Op) -> bool | None:
