@@ -63,9 +63,8 @@ def _by_name(made: Sequence[Value], given: Op, left: set[Value], facts: Facts) -
         if maker is None or not flow.places.comes_before(maker, given):
             continue
         older = [one for one in given.operands if one.name in older_names(newer.name) and depends(flow, newer, (one,))]
-        others = [one for one in given.operands if one not in older]
-        told = [one for one in others if depends(flow, one, (newer,))]
-        if older and told and len(told) == len(others) and not _is_kept(newer, left, facts):
+        others = [one for one in given.operands if one not in older] if older else []
+        if others and all(depends(flow, one, (newer,)) for one in others) and not _is_kept(newer, left, facts):
             yield _finding(older[0], newer, maker, given)
         elif older:
             yield unknown(maker.span, f"whether {named(older[0])} or `{newer.name}` is to be given back is not known")
