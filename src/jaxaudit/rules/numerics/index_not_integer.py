@@ -93,7 +93,11 @@ class IndexNotInteger(Rule):
         shapes = facts.get(Shapes)
         kinds = python_values(facts)
         for op in program.named("py.item", "py.set_item"):
-            if (name := _name(op)) and kinds.is_jax_array(op.argument("base")):
+            base = op.argument("base")
+            made = facts.flow.maker(base) if isinstance(base, Value) else None
+            # What a part of a tree is, an array or a tree by itself, is not told by how it was traced.
+            is_part = made is None or made.name in ("py.element", "py.item", "py.attr", "tree.leaf")
+            if (name := _name(op)) and kinds.is_jax_array(base) and not is_part:
                 yield _named(op, name)
         for op in program.named("py.item", "array.at", "array.gather", "array.scatter"):
             base = op.argument("base", "a", "arr", "operand")
